@@ -70,13 +70,14 @@ class ReformingRank final : public Machine {
     if (now < *resume_) return false;
     resume_.reset();
     attempt_ = kFirstReformed + attempts_++;
-    const auto kept = member_.Reform(*attempt_, parent_, now);
-    if (!kept.ok()) {
-      wrong_ = "it cannot reform: " + kept.error().message;
+    const auto lost = member_.Reform(*attempt_, parent_, now);
+    if (!lost.ok()) {
+      wrong_ = "it cannot reform: " + lost.error().message;
       return false;
     }
     kept_.clear();
-    for (const std::uint32_t rank : *kept) kept_.push_back(ranks_[rank]);
+    const bootstrap::Survivors survivors(static_cast<std::uint32_t>(ranks_.size()), *lost);
+    for (const std::uint32_t rank : survivors.OldRanks()) kept_.push_back(ranks_[rank]);
     begun_ = now;
     gathered_ = 0;
     member_.Gather(false, PayloadOf(self_, 0), *attempt_);

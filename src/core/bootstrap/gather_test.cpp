@@ -19,7 +19,7 @@ using testing::HasSubstr;
 TreePlace Place(std::uint32_t self, std::uint32_t size, std::uint32_t arity) {
   std::vector<std::uint32_t> node_leaders(size);
   std::iota(node_leaders.begin(), node_leaders.end(), 0u);
-  return PlaceInGroup(self, node_leaders, arity);
+  return ControlTree(std::make_shared<TreeLayout>(node_leaders)).PlaceOf(self, arity);
 }
 
 TreeGather Gather(std::uint32_t self, std::uint32_t size, std::uint32_t arity) {

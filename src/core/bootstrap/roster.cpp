@@ -169,6 +169,10 @@ Roster Roster::Build(std::uint32_t first, const std::vector<RankRecord>& records
   roster.bytes_ = Slice(Share(whole.Take()));
   const Status read = roster.ReadHead(roster.bytes_.bytes);
   RINGLET_ASSERT(read.ok());
+  std::vector<std::uint32_t> by_rank;
+  by_rank.reserve(records.size());
+  for (const RankRecord& record : records) by_rank.push_back(record.node_leader);
+  roster.LayOut(by_rank);
   return roster;
 }
 
@@ -200,15 +204,24 @@ Result<Roster> Roster::Parse(const Slice& bytes) {
   return roster;
 }
 
-Status Roster::CheckBodies() const {
+Status Roster::CheckBodies() {
+  std::vector<std::uint32_t> node_leaders;
+  node_leaders.reserve(size_);
   for (std::uint32_t index = 0; index < size_; ++index) {
     const auto body = BodyAt(index);
     const auto read = body ? ReadBody(*body) : std::nullopt;
     if (!read) return Error{Code::kProtocol, "the roster's index does not fit its records"};
     if (read->base && (*read->base - first_ >= size_ || *read->base == first_ + index))
       return Error{Code::kProtocol, "a record of the roster is based on a missing record"};
+    node_leaders.push_back(read->node_leader.value_or(first_ + index));
   }
+  LayOut(node_leaders);
   return Ok();
+}
+
+void Roster::LayOut(std::span<const std::uint32_t> node_leaders) {
+  if (first_ != 0) return;
+  tree_ = std::make_shared<ControlTree>(std::make_shared<TreeLayout>(node_leaders));
 }
 
 // Returns empty if the body has not arrived or lies outside the buffer.
@@ -231,7 +244,8 @@ Rank Roster::NodeLeader(std::uint32_t index) const {
 }
 
 Result<Rank> Roster::NodeLeaderOf(Rank rank) const {
-  RINGLET_ASSERT(Index(rank) - first_ < size_);
+  RINGLET_ASSERT(Index(rank) - first_ < size());
+  if (survivors_) return Rank{tree_->TopOf(Index(rank))};
   const auto body = BodyAt(Index(rank) - first_);
   const auto read = body ? ReadBody(*body) : std::nullopt;
   if (!read) return Error{Code::kProtocol, "the roster has a broken record"};
@@ -239,12 +253,12 @@ Result<Rank> Roster::NodeLeaderOf(Rank rank) const {
 }
 
 Result<Bytes> Roster::RecordAt(Rank rank) const {
-  RINGLET_ASSERT(Index(rank) - first_ < size_);
+  RINGLET_ASSERT(Index(rank) - first_ < size());
   const auto bad = [&] {
     return Error{Code::kProtocol,
                  fmt::format("the roster's record of rank {} cannot be read", Index(rank))};
   };
-  const auto body = BodyAt(Index(rank) - first_);
+  const auto body = BodyAt(Recorded(rank) - first_);
   const auto read = body ? ReadBody(*body) : std::nullopt;
   if (!read) return bad();
   if (!read->base) return Bytes(read->bytes.begin(), read->bytes.end());
@@ -264,17 +278,30 @@ Result<MemberAddress> Roster::At(Rank rank) const {
 }
 
 std::string Roster::DescribeRank(Rank rank) const {
-  if (Index(rank) - first_ >= size_) return fmt::format("rank {}", Index(rank));
+  if (Index(rank) - first_ >= size()) return fmt::format("rank {}", Index(rank));
   const auto member_address = At(rank);
   return member_address.ok() ? Describe(rank, *member_address)
                              : fmt::format("rank {}", Index(rank));
 }
 
 std::string Roster::StoppedText(Rank rank, const IsStopped& is_stopped) const {
-  if (Index(rank) - first_ >= size_) return "";
+  if (Index(rank) - first_ >= size()) return "";
   const auto address = At(rank);
   return address.ok() ? bootstrap::StoppedText(is_stopped, address->host, address->pid)
                       : std::string();
+}
+
+TreePlace Roster::PlaceOf(Rank rank, std::uint32_t arity) const {
+  RINGLET_ASSERT(tree_ && Index(rank) < size());
+  return tree_->PlaceOf(Index(rank), arity);
+}
+
+Roster Roster::Without(std::shared_ptr<const Survivors> survivors) const {
+  RINGLET_ASSERT(tree_ && survivors->size() > 0);
+  Roster roster = *this;
+  roster.tree_ = std::make_shared<ControlTree>(tree_->layout(), survivors);
+  roster.survivors_ = std::move(survivors);
+  return roster;
 }
 
 Result<Roster> Roster::Subset(const std::vector<std::uint32_t>& ranks) const {

@@ -4,12 +4,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/value/address.hpp"
 #include "base/value/bytes.hpp"
+#include "bootstrap/tree.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
 
@@ -73,11 +75,13 @@ class Roster {
   static Result<Roster> Parse(const Slice& bytes);
 
   std::uint32_t first() const { return first_; }
-  std::uint32_t size() const { return size_; }
+  std::uint32_t size() const { return survivors_ ? survivors_->size() : size_; }
   std::uint64_t digest() const { return digest_; }
+  /// The whole buffer, even if ranks were left out.
   const Slice& bytes() const { return bytes_; }
 
-  /// The number of node leaders. They are ordered by the lowest rank that each checks in.
+  /// The number of node leaders in the buffer. They are ordered by the lowest rank that each checks
+  /// in.
   std::uint32_t node_leader_count() const { return node_leaders_; }
   Rank NodeLeader(std::uint32_t index) const;
   Result<Rank> NodeLeaderOf(Rank rank) const;
@@ -92,18 +96,35 @@ class Roster {
   /// bootstrap::StoppedText of the rank's process. Empty if the record cannot be read.
   std::string StoppedText(Rank rank, const IsStopped& is_stopped) const;
 
+  /// The place of a rank in the control tree of these ranks. \pre  first() is 0
+  /// Cost  see ControlTree
+  TreePlace PlaceOf(Rank rank, std::uint32_t arity) const;
+
   /// The roster of some of these ranks, renumbered from 0 in the given order.
   /// Errors  kProtocol  a record does not parse.
+  /// Cost    O(ranks), and a copy of their records
   Result<Roster> Subset(const std::vector<std::uint32_t>& ranks) const;
+  /// The roster without some ranks, on the same buffer. All others are renumbered from 0.
+  /// \param survivors  of the ranks in the buffer, even if ranks were left out before; not null
+  /// \pre   first() is 0, and a rank remains
+  /// Cost   see ControlTree
+  Roster Without(std::shared_ptr<const Survivors> survivors) const;
 
  private:
   friend class RosterInbox;
   friend class RosterCache;
   Status ReadHead(View prefix);
   std::optional<View> BodyAt(std::uint32_t index) const;
-  Status CheckBodies() const;
+  Status CheckBodies();
+  void LayOut(std::span<const std::uint32_t> node_leaders);
+  /// The rank in the buffer.
+  std::uint32_t Recorded(Rank rank) const {
+    return survivors_ ? survivors_->OldRank(Index(rank)) : Index(rank);
+  }
 
   Slice bytes_;  // in an inbox: the bytes that have arrived so far
+  std::shared_ptr<const ControlTree> tree_;     // null if the first rank is not 0
+  std::shared_ptr<const Survivors> survivors_;  // null: all ranks in the buffer
   std::uint32_t total_ = 0, first_ = 0, size_ = 0, node_leaders_ = 0;
   std::uint64_t digest_ = 0;
 };

@@ -102,6 +102,28 @@ TEST(Roster, ASubsetRenumbersRanksAndKeepsNodeLeaders) {
   EXPECT_EQ(*some->NodeLeaderOf(Rank{3}), Rank{1});
 }
 
+TEST(Roster, WithoutSomeRanksItRenumbersTheOthersOnTheSameBuffer) {
+  const Roster whole = Roster::Build(0, FakeRanks(0, 12, true));
+  const auto survivors =
+      std::make_shared<Survivors>(12, std::vector<std::uint32_t>{0, 4, 5, 6, 7, 11});
+  const Roster roster = whole.Without(survivors);
+  EXPECT_EQ(roster.bytes().bytes.data(), whole.bytes().bytes.data());
+  ASSERT_EQ(roster.size(), 6u);
+  EXPECT_EQ(*roster.At(Rank{0}), RosterRank(1));
+  EXPECT_EQ(*roster.At(Rank{5}), RosterRank(10));
+  EXPECT_EQ(roster.DescribeRank(Rank{3}), "rank 3 (host node-2, pid 108)");
+  EXPECT_EQ(roster.DescribeRank(Rank{6}), "rank 6");
+  EXPECT_EQ(*roster.NodeLeaderOf(Rank{2}), Rank{0}) << "ranks 1 and 3, after the death of rank 0";
+  EXPECT_EQ(*roster.NodeLeaderOf(Rank{5}), Rank{3});
+  EXPECT_EQ(roster.PlaceOf(Rank{0}, 8), (TreePlace{{}, {1, 2, 3}}));
+  const auto some = roster.Subset({5, 0});
+  ASSERT_TRUE(some.ok());
+  EXPECT_EQ(*some->At(Rank{0}), RosterRank(10));
+  EXPECT_EQ(*some->At(Rank{1}), RosterRank(1));
+  const auto fewer = std::make_shared<Survivors>(12, std::vector<std::uint32_t>{0, 1});
+  EXPECT_EQ(*roster.Without(fewer).At(Rank{0}), RosterRank(2)) << "counted in the buffer";
+}
+
 TEST(RosterCache, SharesEqualRostersWithoutOwningThem) {
   RosterCache roster_cache;
   const Roster built = Roster::Build(0, FakeRanks(0, 5, true));

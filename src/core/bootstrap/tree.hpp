@@ -1,9 +1,14 @@
-// The control tree: a k-ary tree of contiguous ranges of places.
+// The control tree: a k-ary tree of contiguous ranges of places. When ranks are left out of a group,
+// the tree changes only near their places.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "bootstrap/survivors.hpp"
 
 namespace ringlet::bootstrap {
 
@@ -27,12 +32,68 @@ struct TreePlace {
   bool operator==(const TreePlace&) const = default;
 };
 
-/// The place of `self` in the tree along which the ranks have joined. Ranks with the same node
-/// leader hang below it. If it is not in the group, they hang below the first of them. These top
-/// ranks form a k-ary tree in order of the lowest rank below each.
-/// \param node_leaders  the node leader of each rank, by rank
-/// Cost  O(ranks)
-TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> node_leaders,
-                       std::uint32_t arity);
+/// The places of a group's ranks. Ranks with the same node leader share a place. The node leader is
+/// the top rank of the place; if it is not in the group, the first of them is. Places are in order
+/// of the lowest rank of each.
+class TreeLayout {
+ public:
+  /// \param node_leaders  the node leader of each rank, by rank
+  /// Cost  O(ranks)
+  explicit TreeLayout(std::span<const std::uint32_t> node_leaders);
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(place_of_.size()); }
+  std::uint32_t places() const { return static_cast<std::uint32_t>(tops_.size()); }
+  std::uint32_t PlaceOf(std::uint32_t rank) const { return place_of_[rank]; }
+  std::uint32_t TopOf(std::uint32_t place) const { return tops_[place]; }
+  /// The ranks of a place, ascending.
+  std::span<const std::uint32_t> RanksOf(std::uint32_t place) const {
+    return std::span(by_place_).subspan(begins_[place], begins_[place + 1] - begins_[place]);
+  }
+
+ private:
+  std::vector<std::uint32_t> place_of_;  // by rank
+  std::vector<std::uint32_t> tops_;      // by place
+  std::vector<std::uint32_t> by_place_;  // all ranks, those of one place side by side
+  std::vector<std::uint32_t> begins_;    // by place, and the end
+};
+
+/// The control tree of a group, or of those of its ranks that remain after some were left out.
+///
+/// The top ranks form a k-ary tree, and the other ranks of a place hang below their top rank. If a
+/// top rank is left out, the first remaining rank of its place becomes the top rank. A place
+/// without remaining ranks is filled from the last place, which is a leaf. All other ranks keep
+/// their parents and children.
+class ControlTree {
+ public:
+  /// All ranks of the layout. \param layout  not null
+  explicit ControlTree(std::shared_ptr<const TreeLayout> layout);
+  /// \param survivors  of the layout's ranks; not null; at least one remains
+  /// Cost  O(ranks left out and the ranks at their places, sorted)
+  ControlTree(std::shared_ptr<const TreeLayout> layout, std::shared_ptr<const Survivors> survivors);
+
+  const std::shared_ptr<const TreeLayout>& layout() const { return layout_; }
+
+  /// \param rank  as the survivors number it, like the ranks in the result
+  /// Cost  O(arity * depth * log of the ranks left out, and the ranks at its place)
+  TreePlace PlaceOf(std::uint32_t rank, std::uint32_t arity) const;
+  /// The top rank of the rank's place.
+  std::uint32_t TopOf(std::uint32_t rank) const { return New(TopAt(layout_->PlaceOf(Old(rank)))); }
+
+ private:
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  std::uint32_t Old(std::uint32_t rank) const { return survivors_ ? survivors_->OldRank(rank) : rank; }
+  std::uint32_t New(std::uint32_t rank) const {
+    return survivors_ ? survivors_->NewRank(rank).value() : rank;
+  }
+  std::uint32_t TopAt(std::uint32_t place) const;
+  std::uint32_t PositionOf(std::uint32_t place) const;
+  std::uint32_t PlaceAt(std::uint32_t position) const;
+
+  std::shared_ptr<const TreeLayout> layout_;
+  std::shared_ptr<const Survivors> survivors_;  // null: all
+  std::uint32_t positions_;                     // the number of places with remaining ranks
+  std::vector<Pair> new_tops_;                  // place, top rank; ascending
+  std::vector<Pair> moved_;                     // empty place, place that fills it; both ascending
+};
 
 }  // namespace ringlet::bootstrap

@@ -15,17 +15,11 @@ std::vector<std::uint32_t> AllOf(const TreePlace& place) {
   return all;
 }
 
-// The neighbours of any rank in the tree of the group. Cost  O(ranks)
+// The neighbours of any rank in the tree of the group.
 std::vector<std::uint32_t> NextInTree(const GroupProtocol& group, std::uint32_t rank,
                                       std::uint32_t arity) {
   if (rank == group.self()) return AllOf(group.place());
-  std::vector<std::uint32_t> node_leaders;
-  node_leaders.reserve(group.size());
-  for (std::uint32_t one = 0; one < group.size(); ++one) {
-    const auto node_leader = group.roster().NodeLeaderOf(Rank{one});
-    node_leaders.push_back(node_leader.ok() ? Index(*node_leader) : one);
-  }
-  return AllOf(PlaceInGroup(rank, node_leaders, arity));
+  return AllOf(group.roster().PlaceOf(Rank{rank}, arity));
 }
 
 std::vector<std::uint32_t> NextTo(const GroupProtocol& group, std::uint32_t rank,

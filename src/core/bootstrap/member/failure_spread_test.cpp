@@ -64,9 +64,10 @@ using Ranks = std::vector<std::uint32_t>;
 
 // Rank `self` of seven in a binary tree: 1 and 4 are below 0, 2 and 3 below 1, 5 and 6 below 4.
 GroupProtocol InTreeOfSeven(std::uint32_t self) {
-  const Ranks own = {0, 1, 2, 3, 4, 5, 6};
-  GroupProtocol group({.id = kWorld, .self = self, .size = 7, .place = PlaceInGroup(self, own, 2)});
-  group.set_roster(RosterOf(7));
+  const Roster roster = RosterOf(7);
+  GroupProtocol group(
+      {.id = kWorld, .self = self, .size = 7, .place = roster.PlaceOf(Rank{self}, 2)});
+  group.set_roster(roster);
   return group;
 }
 

@@ -40,5 +40,53 @@ TEST(GroupMembership, TheDigestCoversRanksAndTheirOrder) {
   EXPECT_NE(digest({3, 1}), digest({2, 1}));
 }
 
+TEST(GroupMembership, AReformedGroupHasTheRanksThatAreNotLost) {
+  const MemberConfig config = Config(1, 4);
+  const auto world = CreateWorldMembership(config, {}, RosterOf(4));
+  world->lost = {0};
+  const auto rest = CreateReformed(kChild, *world, config);
+  EXPECT_EQ(rest->group.self(), 0u);
+  EXPECT_EQ(rest->group.size(), 3u);
+  EXPECT_EQ(rest->group.place(), (TreePlace{2u, {1u}})) << "rank 3 replaces rank 0";
+  EXPECT_EQ(rest->ToWorld(2), 3u);
+  EXPECT_EQ(rest->FromWorld(2), 1u);
+  EXPECT_FALSE(rest->FromWorld(0));
+  EXPECT_EQ(rest->reformed_from, kWorld);
+  EXPECT_EQ(rest->lineage, kWorld);
+}
+
+// A rank may have formed an attempt that another rank has skipped.
+TEST(GroupMembership, ReformedGroupsOfEqualRanksAreEqual) {
+  const MemberConfig config = Config(1, 4);
+  const auto world = CreateWorldMembership(config, {}, RosterOf(4));
+  world->lost = {0};
+  const auto first = CreateReformed(kChild, *world, config);
+  first->lost.insert(3);
+  const auto second = CreateReformed(kChild + 1, *first, config);
+  world->lost = {0, 3};
+  const auto at_once = CreateReformed(kChild + 1, *world, config);
+  EXPECT_EQ(second->group.digest(), at_once->group.digest());
+  EXPECT_NE(second->group.digest(), first->group.digest());
+  EXPECT_EQ(second->ToWorld(1), 2u);
+  EXPECT_EQ(second->lineage, kWorld);
+  EXPECT_EQ(second->reformed_from, kChild);
+}
+
+TEST(GroupMembership, AReformedGroupOfSomeRanksKeepsTheirOrder) {
+  const MemberConfig config = Config(1, 4);
+  const auto world = CreateWorldMembership(config, {}, RosterOf(4));
+  const auto some = CreateMembership(kChild, *world, {3, 2, 1}, config);
+  ASSERT_TRUE(some.ok());
+  (*some)->lost = {2};
+  const auto rest = CreateReformed(kChild + 1, **some, config);
+  EXPECT_EQ(rest->group.self(), 1u);
+  EXPECT_EQ(rest->ToWorld(0), 3u);
+  EXPECT_EQ(rest->lineage, kChild);
+  EXPECT_EQ(rest->group.roster().DescribeRank(Rank{0}), "rank 0 (host host1, pid 1003)");
+  const auto below = CreateMembership(kChild + 2, *rest, {1}, config);
+  ASSERT_TRUE(below.ok());
+  EXPECT_EQ((*below)->ToWorld(0), 1u);
+}
+
 }  // namespace
 }  // namespace ringlet::bootstrap

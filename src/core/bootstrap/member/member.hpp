@@ -59,7 +59,7 @@ class Member final : public Machine {
   /// \param ranks  of `parent`, including this rank
   Status Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks, Instant now);
   /// Forms a group of the ranks of another group that are not lost, as far as this rank knows, and
-  /// returns these ranks. All of them make this call. If they know of different lost ranks, the
+  /// returns the lost ranks of `parent`, ascending. All of the others make this call. If they know of different lost ranks, the
   /// group fails with kPeerLost on all of them. Some of them have then learned of more lost ranks,
   /// and all make the call again, with the next id.
   /// \param id  the same on all ranks, even if they formed `parent` in different attempts

@@ -365,15 +365,12 @@ Result<std::vector<std::uint32_t>> StandingMember::Reform(GroupId id, GroupId pa
                  .message = above->group.Name(above->group.self()) +
                             " is alive, but other ranks have lost it and continue without it",
                  .lost_rank = static_cast<int>(above->group.self())};
-  std::vector<std::uint32_t> ranks;
-  for (std::uint32_t rank = 0; rank < above->group.size(); ++rank)
-    if (!above->lost.contains(above->ToWorld(rank))) ranks.push_back(rank);
-  RINGLET_TRY_ASSIGN(auto membership, CreateMembership(id, *above, ranks, common_->config));
-  membership->lost = above->lost;
-  membership->reformed_from = parent;
-  membership->lineage = above->reformed_from ? above->lineage : parent;
-  Enter(std::move(membership));
-  return ranks;
+  std::vector<std::uint32_t> lost;
+  for (const std::uint32_t peer : above->lost)
+    if (const auto rank = above->FromWorld(peer)) lost.push_back(*rank);
+  std::ranges::sort(lost);
+  Enter(CreateReformed(id, *above, common_->config));
+  return lost;
 }
 
 void StandingMember::Gather(bool barrier, Bytes payload, GroupId group) {

@@ -301,11 +301,13 @@ std::optional<FormAnnouncement> TakeForm(FarEnd& far, GroupId group = kChild) {
   return ReadFormation(*received);
 }
 
+// Returns the remaining ranks.
 std::vector<std::uint32_t> Reformed(Scene& scene, GroupId group = kChild) {
-  const auto ranks = scene.member.Reform(group, kWorld, scene.driver.now);
-  EXPECT_TRUE(ranks.ok()) << ranks.error().message;
+  const auto lost = scene.member.Reform(group, kWorld, scene.driver.now);
+  EXPECT_TRUE(lost.ok()) << lost.error().message;
   scene.driver.Drain();
-  return ranks.ok() ? *ranks : std::vector<std::uint32_t>();
+  if (!lost.ok()) return {};
+  return Survivors(scene.member.roster().size(), *lost).OldRanks();
 }
 
 TEST(Member, AReformedGroupLeavesOutTheLostRanksAndAnnouncesThem) {
@@ -451,12 +453,23 @@ class RefusesDials {
   std::size_t refused_;
 };
 
-TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
-  Middle scene;
+// Begins a barrier of ranks 1, 2 and 3. Rank 3 replaces rank 0 as the parent of this rank, and the
+// child has arrived.
+void BeginBarrierWithoutRank0(Middle& scene) {
   scene.parent->Close();
   EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
+  const auto form = TakeForm(*scene.child);
+  ASSERT_TRUE(form);
   scene.member.Gather(true, {}, kChild);
+  Writer arrival;
+  Encode(arrival, GatherHeader{.sequence = 1, .barrier = true, .group_digest = form->digest});
+  scene.child->Transmit(FrameType::kGather, OfGroup(arrival.Take(), kChild));
+}
+
+TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
+  Middle scene;
   RefusesDials refuses(scene);
+  BeginBarrierWithoutRank0(scene);
   refuses.After(milliseconds(0));
   refuses.After(milliseconds(100));
   EXPECT_FALSE(scene.member.failure(kChild)) << "it may be about to listen";
@@ -468,10 +481,8 @@ TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
 
 TEST(Member, AReformedGroupLooksAtOnceAtARankThatWasDoubtedBefore) {
   Middle scene;
-  scene.parent->Close();
-  EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
-  scene.member.Gather(true, {}, kChild);
   RefusesDials refuses(scene);
+  BeginBarrierWithoutRank0(scene);
   for (const int wait : {0, 100, 3, 5}) refuses.After(milliseconds(wait));
   ASSERT_FALSE(scene.member.failure(kChild));
   scene.child->Close();
@@ -486,9 +497,7 @@ TEST(Member, AReformedGroupLooksAtOnceAtARankThatWasDoubtedBefore) {
 
 TEST(Member, AReformedGroupFindsThatAnotherProcessHasTheAddressOfARank) {
   Middle scene;
-  scene.parent->Close();
-  EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
-  scene.member.Gather(true, {}, kChild);
+  BeginBarrierWithoutRank0(scene);
   scene.driver.Pass(milliseconds(0));
   scene.driver.Pass(milliseconds(100));
   scene.Answer(FakeRank(3).addresses[0], {kCredentials.magic + 1, {}});
@@ -499,9 +508,7 @@ TEST(Member, AReformedGroupFindsThatAnotherProcessHasTheAddressOfARank) {
 
 TEST(Member, AReformedGroupSoonFindsThatARankDiedBeforeItSpoke) {
   Middle scene;
-  scene.parent->Close();
-  EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
-  scene.member.Gather(true, {}, kChild);
+  BeginBarrierWithoutRank0(scene);
   scene.driver.Pass(milliseconds(0));
   scene.driver.Pass(milliseconds(100));
   scene.Answer(FakeRank(3).addresses[0]).Close();

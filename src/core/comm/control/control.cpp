@@ -487,8 +487,11 @@ Result<std::unique_ptr<Control>> Control::Reform() {
   const GroupId lineage = lineage_.value_or(shared_->group);
   const GroupId id = ChildId(lineage, "reform", reforms_++, 0);
   RINGLET_TRY_ASSIGN(auto child,
-                     Form(id, [id, parent = shared_->group](Member& member, Instant now) {
-                       return member.Reform(id, parent, now);
+                     Form(id, [id, parent = shared_->group](Member& member,
+                                                            Instant now) -> RanksOfChild {
+                       const std::uint32_t size = member.roster(parent).size();
+                       RINGLET_TRY_ASSIGN(auto lost, member.Reform(id, parent, now));
+                       return bootstrap::Survivors(size, std::move(lost)).OldRanks();
                      }));
   child->lineage_ = lineage;
   child->reforms_ = reforms_;
