@@ -70,8 +70,7 @@ void Network::Cut(HostId from, HostId to, Instant begin, Instant end) {
 }
 
 void Network::RequestTick(NodeId node, Instant when) {
-  queue_.Push(
-      {.when = std::max(when, now_), .target = node, .what = EventKind::kTick, .admitted = true});
+  Push(when, node, EventKind::kNudge);
 }
 
 void Network::RemoveNode(NodeId node) {

@@ -64,6 +64,8 @@ constexpr std::array kExamples = {
     Example{"sim", "init -n 1000"},
     Example{"sim init", "-n 1000,10000 --ranks-per-host 8"},
     Example{"sim init", "-n 64 --latency 50us --bandwidth 10Gb/s --json"},
+    Example{"sim reform", "-n 1024,16384 --kill 1%"},
+    Example{"sim reform", "-n 4096 --kill 2 --which hosts --later 1 --json"},
     Example{"topo", "show"},
     Example{"topo", "lint topology.xml"},
     Example{"topo show", ""},

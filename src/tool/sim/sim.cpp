@@ -7,12 +7,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/value/text.hpp"
 #include "os/clock.hpp"
-#include "os/fs/file_tree.hpp"
+#include "tool/sim/sim_progress.hpp"
+#include "tool/sim/sim_reform.hpp"
 #include "tool/sim/sim_run.hpp"
 #include "tool/sim/sim_trace.hpp"
-#include "tool/text/plural.hpp"
 #include "tool/text/quantity.hpp"
 #include "tool/text/terminal.hpp"
 
@@ -20,24 +19,6 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::string_view kSim = "sim";
-
-// Maximum silence before a user would wonder about the progress.
-constexpr Instant kSilent = std::chrono::seconds(2);
-
-// Returns the memory of this process; 0 if the system does not report it.
-std::uint64_t MemoryBytes() {
-  constexpr std::string_view kResident = "VmRSS:";
-  const auto tree = os::FileTree::Open("/proc/self");
-  if (!tree.ok()) return 0;
-  const auto status = tree->Read("status");
-  if (!status.ok()) return 0;
-  for (const std::string_view line : Split(*status, '\n')) {
-    if (!line.starts_with(kResident)) continue;
-    const std::string_view number = Trim(line.substr(kResident.size()));
-    return ParseDecimal(number.substr(0, number.find(' '))).value_or(0) * 1024;
-  }
-  return 0;
-}
 
 Status WriteFile(const std::string& path, const std::string& content) {
   std::FILE* file = std::fopen(path.c_str(), "w");
@@ -70,32 +51,18 @@ std::string TraceOf(const SimWorld& world, const SimWatch& watch, const SimRow& 
   return ChromeTrace(watch.phases(), traced);
 }
 
-class Progress {
- public:
-  explicit Progress(Instant now) : said_(now) {}
-  void OnTick(SimWorld& world, const SimWatch& watch, Instant now) {
-    if (now < said_ + kSilent) return;
-    said_ = now;
-    PrintNote(kSim,
-              fmt::format("{}: {:.1f} M events, {} simulated; {} checked in, {} have the roster, "
-                          "{} completed, {} failed",
-                          Counted(world.size(), "rank"),
-                          static_cast<double>(world.network().events()) / 1e6,
-                          DurationText(world.network().now() - sim::Network::kOrigin),
-                          world.checked_in(), watch.rosters(), watch.standing(), watch.failed()));
-  }
-
- private:
-  Instant said_;
-};
-
 Result<SimRow> Simulate(const SimOptions& options, std::uint32_t size) {
   const Instant begin = os::Now();
   auto world = SimWorld::Build(options, size);
   if (!world.ok()) return world.error();
   SimWatch watch(*world, options);
-  Progress progress(begin);
-  RunToEnd(*world, options, [&] { progress.OnTick(*world, watch, os::Now()); });
+  SimProgress progress(begin);
+  RunToEnd(*world, options, [&] {
+    progress.OnTick(*world, os::Now(), [&] {
+      return fmt::format("; {} checked in, {} have the roster, {} completed, {} failed",
+                         world->checked_in(), watch.rosters(), watch.standing(), watch.failed());
+    });
+  });
   SimRow row = watch.Row();
   row.wall = os::Now() - begin;
   row.memory_bytes = MemoryBytes();
@@ -135,6 +102,7 @@ void AddSim(CLI::App& tool, Action& chosen) {
   const auto words = std::make_shared<SimWords>();
   AddSimOptions(*init, *words);
   init->callback([words, &chosen] { chosen = [words] { return Run(*words); }; });
+  AddSimReform(*sim, chosen);
 }
 
 }  // namespace ringlet::cli

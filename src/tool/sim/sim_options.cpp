@@ -65,7 +65,7 @@ Status CheckExtents(const SimOptions& options) {
 
 }  // namespace
 
-void AddSimOptions(CLI::App& command, SimWords& words) {
+void AddSimModel(CLI::App& command, SimWords& words) {
   const auto option = [&](const char* name, auto& value, const std::string& text) {
     return command.add_option(name, value, text)->capture_default_str();
   };
@@ -92,20 +92,27 @@ void AddSimOptions(CLI::App& command, SimWords& words) {
       ->type_name(kTimeType);
   option("--cpu-per-kib", words.cpu_per_kib, "Additional processor time per received KiB")
       ->type_name(kTimeType);
+  option("--arity", words.arity, "Children of each rank in the tree")->check(CLI::Range(1u, 256u));
+  option("--heartbeat", words.heartbeat,
+         "Silence after which a rank counts as lost; 0 disables detection")
+      ->type_name(kTimeType);
+  option("--seed", words.seed, "Random seed; equal seeds give equal runs");
+}
+
+void AddSimOptions(CLI::App& command, SimWords& words) {
+  AddSimModel(command, words);
+  const auto option = [&](const char* name, auto& value, const std::string& text) {
+    return command.add_option(name, value, text)->capture_default_str();
+  };
   option("--spread", words.spread, "Each rank starts at a random time within this interval")
       ->type_name(kTimeType);
   option("--mode", words.mode, "Shape of the control network: tree or ring")
       ->check(CLI::IsMember({"tree", "ring"}));
-  option("--arity", words.arity, "Children of each rank in the tree")->check(CLI::Range(1u, 256u));
   option("--roots", words.roots, "Number of roots")->check(CLI::Range(1u, 4096u));
   command.add_flag("--each", words.each,
                    "Every rank checks in by itself, not the first rank of a host for all of them");
-  option("--heartbeat", words.heartbeat,
-         "Silence after which a rank counts as lost; 0 disables detection")
-      ->type_name(kTimeType);
   command.add_option("--faults", words.faults,
                      "Faults, separated by commas: " + std::string(kFaultsHelp));
-  option("--seed", words.seed, "Random seed; equal seeds give equal runs");
   option("--timeout", words.timeout, "Timeout of each rank for joining")->type_name(kTimeType);
   command
       .add_option(

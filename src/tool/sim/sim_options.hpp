@@ -1,4 +1,4 @@
-// The options of `ringlet sim init`.
+// The options of `ringlet sim init`, and those that `ringlet sim reform` shares.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -35,7 +35,10 @@ struct SimWords {
   std::string trace;
 };
 
-/// Adds the options to `command`. Parsing fills `words`, which outlives `command`.
+/// Adds the options for the job and its network to `command`. Parsing fills `words`, which outlives
+/// `command`.
+void AddSimModel(CLI::App& command, SimWords& words);
+/// Adds these and all others.
 void AddSimOptions(CLI::App& command, SimWords& words);
 
 struct SimOptions {

@@ -66,6 +66,7 @@ std::vector<JsonCommand> JsonCommands() {
           {" status", {std::to_string(::getpid())}},
           {" trace", {TraceFile()}},
           {" sim init", {"-n", "4"}},
+          {" sim reform", {"-n", "4"}},
           {" topo show", {file}},
           {" topo gather", {"-o", TarFile()}},
           {" topo path", {"GPU0", "GPU1", file}},
