@@ -296,6 +296,11 @@ TreePlace Roster::PlaceOf(Rank rank, std::uint32_t arity) const {
   return tree_->PlaceOf(Index(rank), arity);
 }
 
+Successors Roster::SuccessorsOf(Rank rank) const {
+  RINGLET_ASSERT(tree_ && Index(rank) < size());
+  return tree_->SuccessorsOf(Index(rank));
+}
+
 Roster Roster::Without(std::shared_ptr<const Survivors> survivors) const {
   RINGLET_ASSERT(tree_ && survivors->size() > 0);
   Roster roster = *this;

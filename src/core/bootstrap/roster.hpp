@@ -99,6 +99,8 @@ class Roster {
   /// The place of a rank in the control tree of these ranks. \pre  first() is 0
   /// Cost  see ControlTree
   TreePlace PlaceOf(Rank rank, std::uint32_t arity) const;
+  /// The ranks that replace a rank in that tree. \pre  as in PlaceOf
+  Successors SuccessorsOf(Rank rank) const;
 
   /// The roster of some of these ranks, renumbered from 0 in the given order.
   /// Errors  kProtocol  a record does not parse.

@@ -98,6 +98,18 @@ std::uint32_t ControlTree::PlaceAt(std::uint32_t position) const {
   return found != moved_.end() && found->first == position ? found->second : position;
 }
 
+Successors ControlTree::SuccessorsOf(std::uint32_t rank) const {
+  Successors out;
+  const std::uint32_t self = Old(rank), place = layout_->PlaceOf(self);
+  if (self != TopAt(place)) return out;
+  for (const std::uint32_t one : layout_->RanksOf(place))
+    if (survivors_ && survivors_->IsLeftOut(one))
+      ++out.left_out;
+    else if (one != self)
+      out.ranks.push_back(New(one));
+  return out;
+}
+
 // Every prefix of the positions is a connected part of the tree, because a parent precedes its
 // children.
 TreePlace ControlTree::PlaceOf(std::uint32_t rank, std::uint32_t arity) const {

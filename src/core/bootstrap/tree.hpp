@@ -32,6 +32,12 @@ struct TreePlace {
   bool operator==(const TreePlace&) const = default;
 };
 
+/// The ranks that replace a top rank if it is left out, too.
+struct Successors {
+  std::vector<std::uint32_t> ranks;  ///< the other ranks of its place, in this order
+  std::uint32_t left_out = 0;        ///< the number of ranks of the place that are left out already
+};
+
 /// The places of a group's ranks. Ranks with the same node leader share a place. The node leader is
 /// the top rank of the place; if it is not in the group, the first of them is. Places are in order
 /// of the lowest rank of each.
@@ -78,6 +84,8 @@ class ControlTree {
   TreePlace PlaceOf(std::uint32_t rank, std::uint32_t arity) const;
   /// The top rank of the rank's place.
   std::uint32_t TopOf(std::uint32_t rank) const { return New(TopAt(layout_->PlaceOf(Old(rank)))); }
+  /// No ranks if this one is not a top rank. Cost  O(ranks at its place)
+  Successors SuccessorsOf(std::uint32_t rank) const;
 
  private:
   using Pair = std::pair<std::uint32_t, std::uint32_t>;

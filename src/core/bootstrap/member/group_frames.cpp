@@ -26,6 +26,7 @@ std::optional<FormAnnouncement> ReadForm(View payload) {
   if (in.ok() && !in.AtEnd()) {
     announcement.lost = LostRanks{.lineage = in.U64(), .answers = in.U8() != 0};
     std::vector<std::uint32_t>& ranks = announcement.lost->ranks;
+    ranks.reserve(in.remaining() / 4);
     while (in.ok() && !in.AtEnd()) ranks.push_back(in.U32());
     if (std::ranges::adjacent_find(ranks, std::greater_equal()) != ranks.end()) return std::nullopt;
   }

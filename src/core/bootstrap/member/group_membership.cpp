@@ -48,7 +48,7 @@ std::unique_ptr<GroupMembership> CreateReformed(GroupId id, const GroupMembershi
   const std::uint64_t lineage_digest = again ? parent.lineage_digest : parent.group.digest();
   const std::uint32_t lineage_size = again ? parent.lineage_size : parent.group.size();
   std::vector<std::uint32_t> left_out;
-  for (const std::uint32_t peer : parent.lost)
+  for (const std::uint32_t peer : parent.lost.ranks())
     if (const auto place = parent.ranks.PlaceInList(peer)) left_out.push_back(*place);
   std::ranges::sort(left_out);
   Digest digest;

@@ -10,6 +10,7 @@
 #include "bootstrap/member/config.hpp"
 #include "bootstrap/member/failure_spread.hpp"
 #include "bootstrap/member/group_frames.hpp"
+#include "bootstrap/member/rank_set.hpp"
 #include "bootstrap/member/world_ranks.hpp"
 
 namespace ringlet::bootstrap {
@@ -21,7 +22,7 @@ struct GroupMembership {
   FormAnnouncement Announcement(bool answers = false) const {
     if (!reformed_from) return {.digest = group.digest()};
     return {.digest = group.digest(),
-            .lost = LostRanks{lineage, answers, {lost.begin(), lost.end()}}};
+            .lost = LostRanks{lineage, answers, lost.ranks()}};
   }
 
   std::uint32_t ToWorld(std::uint32_t rank) const { return ranks.ToWorld(rank); }
@@ -32,7 +33,7 @@ struct GroupMembership {
   FailureSpread news;
   /// World ranks that are lost, as far as this rank knows: ranks of this group, and those that were
   /// left out when it was reformed.
-  std::set<std::uint32_t> lost;
+  RankSet lost;
   /// In a reformed group: the world ranks to which this rank has sent its announcement.
   std::set<std::uint32_t> announced;
   /// The group that this rank formed it from, if the group was reformed.

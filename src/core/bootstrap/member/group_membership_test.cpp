@@ -61,7 +61,7 @@ TEST(GroupMembership, ReformedGroupsOfEqualRanksAreEqual) {
   const auto world = CreateWorldMembership(config, {}, RosterOf(4));
   world->lost = {0};
   const auto first = CreateReformed(kChild, *world, config);
-  first->lost.insert(3);
+  first->lost.Insert(3);
   const auto second = CreateReformed(kChild + 1, *first, config);
   world->lost = {0, 3};
   const auto at_once = CreateReformed(kChild + 1, *world, config);

@@ -17,13 +17,23 @@ constexpr Instant kAbsentMax = std::chrono::milliseconds(200);
 // address of the rank has been refused several times.
 constexpr Instant kAbsentMaxOfReformed = std::chrono::milliseconds(10);
 constexpr std::uint32_t kRefusalsOfReformed = 3;
-// A reformed group often contains dead ranks. Living ranks usually connect within this time, even
-// if all ranks share two cores.
+// A reformed group often contains dead ranks. Living ranks below this one usually connect within
+// this time, even if all ranks share two cores.
 Instant FirstLookAt(const GroupMembership& membership) {
   if (!membership.reformed_from) return kLookAfter;
   constexpr Instant kBase = std::chrono::milliseconds(10),
                     kPerRank = std::chrono::microseconds(500);
-  return std::min(kLookAfter, kBase + kPerRank * membership.group.size());
+  return std::min(kLookAfter,
+                  kBase + kPerRank * std::ssize(membership.group.place().children));
+}
+// If a top rank in the tree does not answer, its host may have died. This many of the ranks that
+// would replace it one after the other are called at once, for each rank of the host that is out.
+constexpr std::size_t kSuccessorsPerLost = 4;
+std::vector<std::uint32_t> SuccessorsToCall(const GroupMembership& membership, std::uint32_t rank) {
+  Successors next = membership.group.roster().SuccessorsOf(Rank{rank});
+  const std::size_t most = kSuccessorsPerLost * (next.left_out + 1);
+  if (next.ranks.size() > most) next.ranks.resize(most);
+  return next.ranks;
 }
 
 Slice FailureFrameOf(const GroupMembership& membership) {
@@ -92,7 +102,7 @@ bool StandingMember::RefuseLostRank(std::uint32_t from, const ReceivedInGroup& r
   if (!theirs || !theirs->lost) return false;
   const auto without_it = [&](const auto& entry) {
     const GroupMembership& one = *entry.second;
-    return one.reformed_from && one.lineage == theirs->lost->lineage && one.lost.contains(from);
+    return one.reformed_from && one.lineage == theirs->lost->lineage && one.lost.Contains(from);
   };
   const auto reformed = std::ranges::find_if(memberships_, without_it);
   if (reformed == memberships_.end()) return false;
@@ -125,28 +135,36 @@ void StandingMember::OnFormationOfReformed(GroupMembership& membership, std::uin
     PostTo(from, FormFrameOf(membership, /*answers=*/true));
     if (!differs) PostTo(from, FailureFrameOf(membership));
   }
-  if (theirs.lost)
-    for (const std::uint32_t peer : theirs.lost->ranks) {
-      if (peer >= common_->config.size) continue;
-      RecordLost(membership, peer);
-      if (const auto rank = membership.FromWorld(peer))
-        membership.group.Fail(
-            {Code::kPeerLost, *rank,
-             fmt::format("{} is lost, as {} reports", membership.group.Name(*rank),
-                         membership.group.Name(sender))});
-    }
-  if (differs)
+  if (theirs.lost) RecordLostOf(membership, sender, *theirs.lost);
+  if (differs && !membership.group.failure())
     membership.group.Fail({Code::kPeerLost, kNoOrigin,
                            fmt::format("{} and {} know of different lost ranks",
                                        membership.group.Name(membership.group.self()),
                                        membership.group.Name(sender))});
 }
 
+// Merges the lost ranks that another rank of the group knows into those of this rank.
+void StandingMember::RecordLostOf(GroupMembership& membership, std::uint32_t sender,
+                                  const LostRanks& theirs) {
+  std::vector<std::uint32_t> ranks = theirs.ranks;
+  ranks.erase(std::ranges::lower_bound(ranks, common_->config.size), ranks.end());
+  const std::vector<std::uint32_t> added = membership.lost.Merge(ranks);
+  GroupMembership* const above = FindMembership(*membership.reformed_from);
+  if (above) above->lost.Merge(ranks);
+  const auto in_group = [&](std::uint32_t peer) { return membership.FromWorld(peer).has_value(); };
+  const auto first = std::ranges::find_if(added, in_group);
+  if (membership.group.failure() || first == added.end()) return;
+  const std::uint32_t rank = *membership.FromWorld(*first);
+  membership.group.Fail({Code::kPeerLost, rank,
+                         fmt::format("{} is lost, as {} reports", membership.group.Name(rank),
+                                     membership.group.Name(sender))});
+}
+
 void StandingMember::RecordLost(GroupMembership& membership, std::uint32_t peer) {
-  membership.lost.insert(peer);
+  membership.lost.Insert(peer);
   if (!membership.reformed_from) return;
   if (GroupMembership* const above = FindMembership(*membership.reformed_from))
-    above->lost.insert(peer);
+    above->lost.Insert(peer);
 }
 
 // The origin of a failure is the lost rank, if there is one.
@@ -204,7 +222,7 @@ void StandingMember::OnLost(std::uint32_t peer, Code code, const std::string& wh
     const auto rank = membership->FromWorld(peer);
     if (!rank) continue;
     const bool told = membership->news.begun();
-    membership->lost.insert(peer);
+    membership->lost.Insert(peer);
     // The ranks of a reformed group reform it after any loss.
     membership->group.OnLost(*rank, membership->reformed_from ? Code::kPeerLost : code, why);
     Settle(*membership);
@@ -228,11 +246,30 @@ void StandingMember::OnExpired(const CallInProgress& call, const std::string& re
   OnLost(call.peer, Code::kTimeout, stopped.empty() ? "cannot be reached: " + reasons : stopped);
 }
 
-// A rank may have died before it spoke on a connection. Reformed groups check that soon.
+// A rank may have died before it spoke on a connection. Reformed groups check that soon, and check
+// the ranks that would replace it as well.
 void StandingMember::OnDoubt(std::uint32_t peer) {
-  for (const auto& [id, membership] : memberships_)
-    if (membership->reformed_from && membership->FromWorld(peer) && membership->group.gathering())
-      awaiting_[id] = {common_->now, kAbsentMaxOfReformed};
+  for (const auto& [id, membership] : memberships_) {
+    const auto rank = membership->FromWorld(peer);
+    if (!membership->reformed_from || !rank || membership->group.failure()) continue;
+    if (membership->group.gathering()) awaiting_[id] = {common_->now, kAbsentMaxOfReformed};
+    for (const std::uint32_t next : SuccessorsToCall(*membership, *rank))
+      if (next != membership->group.self()) Call(*membership, next);
+  }
+}
+
+// Connects to a rank by announcing the group to it.
+void StandingMember::Call(GroupMembership& membership, std::uint32_t rank) {
+  const std::uint32_t peer = membership.ToWorld(rank);
+  if (common_->connections.RouteTo(peer) != 0 || common_->connections.CallTo(peer)) return;
+  membership.announced.insert(peer);
+  PostTo(peer, FormFrameOf(membership));
+}
+
+// Returns true if no process listens for a called rank of a reformed group.
+bool StandingMember::IsRefusedOften(std::uint32_t peer) const {
+  const auto* const call = common_->connections.CallTo(peer);
+  return replaced_.contains(peer) || (call && call->dialler.failures() >= kRefusalsOfReformed);
 }
 
 // No process listens there at present. The rank may have left without notice to this one.
@@ -300,14 +337,16 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
     all_have_lines = false;
     const auto* const call = common_->connections.CallTo(peer);
     const bool is_called = call != nullptr;
-    const bool is_refused =
-        membership.reformed_from && is_called && call->dialler.failures() >= kRefusalsOfReformed;
+    const bool is_refused = membership.reformed_from && IsRefusedOften(peer);
     const Instant absent_max = is_refused ? kAbsentMaxOfReformed : kAbsentMax;
     const auto absent = common_->connections.AbsentSince(peer);
     const bool is_replaced = membership.reformed_from && replaced_.contains(peer);
     if (is_replaced || (absent && is_called && common_->now - *absent >= absent_max)) {
       RecordLost(membership, peer);
       dead.push_back(rank);
+      if (!membership.reformed_from) continue;
+      for (const std::uint32_t next : SuccessorsToCall(membership, rank))
+        if (IsRefusedOften(membership.ToWorld(next))) RecordLost(membership, membership.ToWorld(next));
       continue;
     }
     // In a group that is not reformed, a living rank learns nothing new from this frame.
@@ -333,14 +372,24 @@ void StandingMember::Enter(std::unique_ptr<GroupMembership> membership) {
   GroupMembership& formed = *memberships_.emplace(id, std::move(membership)).first->second;
   for (const auto& [peer, why] : lost_)
     if (const auto rank = formed.FromWorld(peer)) {
-      formed.lost.insert(peer);
+      formed.lost.Insert(peer);
       formed.group.OnLost(*rank, Code::kPeerLost, why);
     }
   Settle(formed);
   // Ranks with different lists would wait for each other in vain, so the neighbours receive ours.
   for (const std::uint32_t rank : SendToGroup(formed, FormFrameOf(formed)))
     if (formed.reformed_from) formed.announced.insert(formed.ToWorld(rank));
+  if (formed.reformed_from) CallNewTopRanks(formed);
   Replay(formed);
+}
+
+// A top rank below this one that replaces a lost rank may be dead as well. It is called at once. The
+// other ranks below this one are on its host, and call it soon.
+void StandingMember::CallNewTopRanks(GroupMembership& membership) {
+  const auto& roster = membership.group.roster();
+  for (const std::uint32_t child : membership.group.place().children)
+    if (const auto top = roster.NodeLeaderOf(Rank{child}); top.ok() && Index(*top) == child)
+      Call(membership, child);
 }
 
 Status StandingMember::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks,
@@ -360,13 +409,13 @@ Result<std::vector<std::uint32_t>> StandingMember::Reform(GroupId id, GroupId pa
     return Error{Code::kInvalidArgument,
                  "this communicator was left, or it was reformed and the new one was reformed as "
                  "well: reform the newest one"};
-  if (above->lost.contains(common_->self()))
+  if (above->lost.Contains(common_->self()))
     return Error{.code = Code::kPeerLost,
                  .message = above->group.Name(above->group.self()) +
                             " is alive, but other ranks have lost it and continue without it",
                  .lost_rank = static_cast<int>(above->group.self())};
   std::vector<std::uint32_t> lost;
-  for (const std::uint32_t peer : above->lost)
+  for (const std::uint32_t peer : above->lost.ranks())
     if (const auto rank = above->FromWorld(peer)) lost.push_back(*rank);
   std::ranges::sort(lost);
   Enter(CreateReformed(id, *above, common_->config));

@@ -85,12 +85,16 @@ class StandingMember {
                           const ReceivedInGroup& received);
   void OnFormationOfReformed(GroupMembership& membership, std::uint32_t from,
                              const FormAnnouncement& theirs);
+  void RecordLostOf(GroupMembership& membership, std::uint32_t sender, const LostRanks& theirs);
   void RecordLost(GroupMembership& membership, std::uint32_t peer);
   void RecordLostOrigin(GroupMembership& membership);
   void OnUnanswered(std::uint32_t peer);
   void CheckAwaitedRanks();
   bool AwaitsDoubtedRank(const GroupMembership& membership) const;
   bool CallAwaitedRanks(GroupMembership& membership);
+  void CallNewTopRanks(GroupMembership& membership);
+  void Call(GroupMembership& membership, std::uint32_t rank);
+  bool IsRefusedOften(std::uint32_t peer) const;
   void Enter(std::unique_ptr<GroupMembership> membership);
   void Replay(GroupMembership& membership);
   void Fail(const Failure& failure);
