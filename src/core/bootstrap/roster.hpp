@@ -124,7 +124,7 @@ class Roster {
     return survivors_ ? survivors_->OldRank(Index(rank)) : Index(rank);
   }
 
-  Slice bytes_;  // in an inbox: the bytes that have arrived so far
+  Slice bytes_;                                 // in an inbox: the bytes that have arrived so far
   std::shared_ptr<const ControlTree> tree_;     // null if the first rank is not 0
   std::shared_ptr<const Survivors> survivors_;  // null: all ranks in the buffer
   std::uint32_t total_ = 0, first_ = 0, size_ = 0, node_leaders_ = 0;

@@ -1,5 +1,5 @@
-// The control tree: a k-ary tree of contiguous ranges of places. When ranks are left out of a group,
-// the tree changes only near their places.
+// The control tree: a k-ary tree of contiguous ranges of places. When ranks are left out of a
+// group, the tree changes only near their places.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -89,7 +89,9 @@ class ControlTree {
 
  private:
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
-  std::uint32_t Old(std::uint32_t rank) const { return survivors_ ? survivors_->OldRank(rank) : rank; }
+  std::uint32_t Old(std::uint32_t rank) const {
+    return survivors_ ? survivors_->OldRank(rank) : rank;
+  }
   std::uint32_t New(std::uint32_t rank) const {
     return survivors_ ? survivors_->NewRank(rank).value() : rank;
   }

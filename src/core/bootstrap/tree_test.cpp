@@ -120,6 +120,18 @@ TEST(Tree, ALeftOutRankIsReplacedFromItsPlaceOrFromTheLastPlace) {
   EXPECT_EQ(place({0, 1, 2, 8}, 9), (TreePlace{{}, {3, 6}}));
 }
 
+TEST(Tree, ATopRankHasSuccessors) {
+  const auto layout = std::make_shared<TreeLayout>(std::vector<std::uint32_t>{0, 0, 0, 0, 4, 4});
+  const ControlTree whole(layout);
+  EXPECT_EQ(whole.SuccessorsOf(0).ranks, (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_EQ(whole.SuccessorsOf(0).left_out, 0u);
+  EXPECT_TRUE(whole.SuccessorsOf(1).ranks.empty()) << "it is not a top rank";
+  const ControlTree rest(layout, std::make_shared<Survivors>(6, std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(rest.SuccessorsOf(0).ranks, std::vector<std::uint32_t>{1}) << "old ranks 1 and 3";
+  EXPECT_EQ(rest.SuccessorsOf(0).left_out, 2u);
+  EXPECT_EQ(rest.SuccessorsOf(2).ranks, std::vector<std::uint32_t>{3}) << "old ranks 4 and 5";
+}
+
 TEST(Tree, LocalRanksAreChildrenOfTheirNodeLeader) {
   const ControlTree tree = TreeOf({2, 2, 2, 3, 3});
   EXPECT_EQ(tree.PlaceOf(2, 8), (TreePlace{{}, {0, 1, 3}}));

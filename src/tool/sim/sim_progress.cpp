@@ -16,11 +16,10 @@ void SimProgress::OnTick(SimWorld& world, Instant now,
   constexpr Instant kSilent = std::chrono::seconds(2);
   if (now < printed_ + kSilent) return;
   printed_ = now;
-  PrintNote("sim", fmt::format("{}: {:.1f} M events, {} simulated{}",
-                               Counted(world.size(), "rank"),
-                               static_cast<double>(world.network().events()) / 1e6,
-                               DurationText(world.network().now() - sim::Network::kOrigin),
-                               details()));
+  PrintNote("sim",
+            fmt::format("{}: {:.1f} M events, {} simulated{}", Counted(world.size(), "rank"),
+                        static_cast<double>(world.network().events()) / 1e6,
+                        DurationText(world.network().now() - sim::Network::kOrigin), details()));
 }
 
 std::uint64_t MemoryBytes() {

@@ -6,15 +6,15 @@ namespace ringlet::cli {
 namespace {
 
 TEST(SimProgressTest, PrintsALineAfterAWhile) {
-  const SimOptions options = ParseSimOptions({.ranks = "2"}).value();
+  const SimOptions options = ParseSimOptions({}).value();
   SimWorld world = SimWorld::Build(options, 2).value();
   SimProgress progress(std::chrono::seconds(10));
   testing::internal::CaptureStderr();
-  for (const int seconds : {10, 11, 12, 13})
-    progress.OnTick(world, std::chrono::seconds(seconds),
-                    [&] { return "; after " + std::to_string(seconds); });
+  for (const int now : {10, 11, 12, 13})
+    progress.OnTick(world, std::chrono::seconds(now),
+                    [&] { return "; at " + std::to_string(now); });
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "ringlet sim: 2 ranks: 0.0 M events, 0 us simulated; after 12\n");
+            "ringlet sim: 2 ranks: 0.0 M events, 0 us simulated; at 12\n");
 }
 
 TEST(SimProgressTest, ThisProcessHasMemory) {

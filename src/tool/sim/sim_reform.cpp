@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -36,10 +37,10 @@ Result<SimDeaths> ParseDeaths(const SimReformWords& words) {
                   fmt::format("--kill {}: write a number from 1, or a share like 1% or 0.5%",
                               Quoted(words.kill))};
   if (is_share) {
-    char* end = nullptr;
-    const std::string text(number);
-    const double percent = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(percent > 0 && percent < 100)) return bad;
+    double percent = 0;
+    const char* const end = number.data() + number.size();
+    const auto [rest, error] = std::from_chars(number.data(), end, percent);
+    if (error != std::errc() || rest != end || !(percent > 0 && percent < 100)) return bad;
     deaths.share = percent / 100;
     return deaths;
   }

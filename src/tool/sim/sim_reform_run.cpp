@@ -24,8 +24,7 @@ constexpr std::uint64_t kEventsOfRecovery = 10'000;  // at a time
 std::vector<std::uint32_t> Draw(std::uint32_t count, std::uint32_t limit, Prng& prng) {
   std::vector<std::uint32_t> all(limit);
   std::iota(all.begin(), all.end(), 0u);
-  for (std::uint32_t i = 0; i < count; ++i)
-    std::swap(all[i], all[i + prng.Below(limit - i)]);
+  for (std::uint32_t i = 0; i < count; ++i) std::swap(all[i], all[i + prng.Below(limit - i)]);
   all.resize(count);
   std::ranges::sort(all);
   return all;
@@ -34,9 +33,9 @@ std::vector<std::uint32_t> Draw(std::uint32_t count, std::uint32_t limit, Prng& 
 // The user of one rank. After a failure it reforms the last group that worked, until a group works.
 struct SurvivorUser {
   bool dead = false, left_out = false, works = false;
-  GroupId group = kWorld;                // the last group that worked
-  std::optional<GroupId> attempt = {};   // the group that it is forming
-  std::vector<GroupId> failed = {};      // attempts that it has not left yet
+  GroupId group = kWorld;               // the last group that worked
+  std::optional<GroupId> attempt = {};  // the group that it is forming
+  std::vector<GroupId> failed = {};     // attempts that it has not left yet
   std::uint32_t attempts = 0;
   Instant told{0}, agreed{0};
   sim::Traffic before = {};  // the deaths

@@ -1,5 +1,5 @@
-// Kills ranks of a simulated job whose ranks are all connected, and lets the others reform the group
-// until one works.
+// Kills ranks of a simulated job whose ranks are all connected, and lets the others reform the
+// group until one works.
 #pragma once
 #include <functional>
 #include <optional>
@@ -12,8 +12,8 @@ namespace ringlet::cli {
 
 /// The ranks that die.
 struct SimDeaths {
-  std::uint32_t count = 1;   ///< of ranks, or of hosts
-  double share = 0;          ///< if not 0: this share of the ranks or hosts instead of `count`
+  std::uint32_t count = 1;  ///< of ranks, or of hosts
+  double share = 0;         ///< if not 0: this share of the ranks or hosts instead of `count`
   enum class Which : std::uint8_t {
     kAny,    ///< drawn at random
     kFirst,  ///< rank 0 and the ranks after it

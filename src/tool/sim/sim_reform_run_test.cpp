@@ -59,6 +59,25 @@ TEST(SimReformRunTest, OneDeathTakesAFewTimesTheDepthOfTheTree) {
   EXPECT_LT(row.agreed, milliseconds(2));
 }
 
+// After three refusals, all ranks of the host count as lost.
+TEST(SimReformRunTest, TheDeathOfAHostTakesLittleLongerThanThatOfARank) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SimOptions options = OptionsFor(512);
+    options.seed = seed;
+    const SimReformRow row = Reformed({.which = SimDeaths::Which::kHosts}, 512, options);
+    EXPECT_EQ(row.reformed, 504u) << "seed " << seed;
+    EXPECT_LT(row.agreed, milliseconds(15)) << "seed " << seed;
+    EXPECT_LE(row.attempts, 3u) << "seed " << seed;
+  }
+}
+
+TEST(SimReformRunTest, ManyRandomDeathsTakeLessThan50Milliseconds) {
+  const SimReformRow row = Reformed({.share = 0.1}, 512, OptionsFor(512));
+  EXPECT_EQ(row.died, 51u);
+  EXPECT_TRUE(ReformVerdict(row).ok()) << ReformVerdict(row).error().message;
+  EXPECT_LT(row.agreed, milliseconds(50));
+}
+
 TEST(SimReformRunTest, EqualSeedsGiveEqualRuns) {
   const SimDeaths deaths{.count = 5, .later = 3};
   const SimReformRow one = Reformed(deaths, 64, OptionsFor(64)),

@@ -23,8 +23,7 @@ Instant FirstLookAt(const GroupMembership& membership) {
   if (!membership.reformed_from) return kLookAfter;
   constexpr Instant kBase = std::chrono::milliseconds(10),
                     kPerRank = std::chrono::microseconds(500);
-  return std::min(kLookAfter,
-                  kBase + kPerRank * std::ssize(membership.group.place().children));
+  return std::min(kLookAfter, kBase + kPerRank * std::ssize(membership.group.place().children));
 }
 // If a top rank in the tree does not answer, its host may have died. This many of the ranks that
 // would replace it one after the other are called at once, for each rank of the host that is out.
@@ -346,7 +345,8 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
       dead.push_back(rank);
       if (!membership.reformed_from) continue;
       for (const std::uint32_t next : SuccessorsToCall(membership, rank))
-        if (IsRefusedOften(membership.ToWorld(next))) RecordLost(membership, membership.ToWorld(next));
+        if (IsRefusedOften(membership.ToWorld(next)))
+          RecordLost(membership, membership.ToWorld(next));
       continue;
     }
     // In a group that is not reformed, a living rank learns nothing new from this frame.
@@ -383,8 +383,8 @@ void StandingMember::Enter(std::unique_ptr<GroupMembership> membership) {
   Replay(formed);
 }
 
-// A top rank below this one that replaces a lost rank may be dead as well. It is called at once. The
-// other ranks below this one are on its host, and call it soon.
+// A top rank below this one that replaces a lost rank may be dead as well. It is called at once.
+// The other ranks below this one are on its host, and call it soon.
 void StandingMember::CallNewTopRanks(GroupMembership& membership) {
   const auto& roster = membership.group.roster();
   for (const std::uint32_t child : membership.group.place().children)

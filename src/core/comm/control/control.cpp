@@ -486,13 +486,13 @@ Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excl
 Result<std::unique_ptr<Control>> Control::Reform() {
   const GroupId lineage = lineage_.value_or(shared_->group);
   const GroupId id = ChildId(lineage, "reform", reforms_++, 0);
-  RINGLET_TRY_ASSIGN(auto child,
-                     Form(id, [id, parent = shared_->group](Member& member,
-                                                            Instant now) -> RanksOfChild {
-                       const std::uint32_t size = member.roster(parent).size();
-                       RINGLET_TRY_ASSIGN(auto lost, member.Reform(id, parent, now));
-                       return bootstrap::Survivors(size, std::move(lost)).OldRanks();
-                     }));
+  RINGLET_TRY_ASSIGN(
+      auto child,
+      Form(id, [id, parent = shared_->group](Member& member, Instant now) -> RanksOfChild {
+        const std::uint32_t size = member.roster(parent).size();
+        RINGLET_TRY_ASSIGN(auto lost, member.Reform(id, parent, now));
+        return bootstrap::Survivors(size, std::move(lost)).OldRanks();
+      }));
   child->lineage_ = lineage;
   child->reforms_ = reforms_;
   return child;

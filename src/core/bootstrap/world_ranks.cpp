@@ -1,4 +1,4 @@
-#include "bootstrap/member/world_ranks.hpp"
+#include "bootstrap/world_ranks.hpp"
 
 namespace ringlet::bootstrap {
 

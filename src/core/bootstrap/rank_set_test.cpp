@@ -1,4 +1,4 @@
-#include "bootstrap/member/rank_set.hpp"
+#include "bootstrap/rank_set.hpp"
 
 #include <gmock/gmock.h>
 
