@@ -16,7 +16,7 @@ std::string ShellQuoted(std::string_view text) {
   return quoted + "'";
 }
 
-/// Quotes a text for fish, whose single quotes interpret \' and \\.
+/// Quotes a text for fish. Single quotes in fish interpret \' and \\.
 std::string FishQuoted(std::string_view text) {
   std::string quoted = "'";
   for (const char letter : text) {
