@@ -1,4 +1,4 @@
-// Kills ranks of a simulated job whose ranks are all connected, and lets the others reform the
+// Kills ranks of a simulated job after all ranks have connected, and lets the others reform the
 // group until one works.
 #pragma once
 #include <functional>
