@@ -370,6 +370,31 @@ void ExpectAgreement(std::size_t deaths, std::uint32_t stride, std::size_t runs_
   testing::Test::RecordProperty("runs", static_cast<int>(runs));
 }
 
+// Nobody needs a connection to rank 7: rank 6 of its host is alive and connects the host.
+TEST(Reform, ALivingRankBehindTheNewTopRankMayRefuseConnections) {
+  WorldConfig config;
+  config.size = 16;
+  config.node_leaders = true;
+  World world(config);
+  std::vector<NodeId> nodes;
+  for (std::uint32_t rank = 0; rank < config.size; ++rank) {
+    const bootstrap::MemberConfig member = world.ConfigOf(rank);
+    nodes.push_back(world.network().Add(
+        std::make_unique<ReformingRank>(member, std::vector<Instant>(), /*leaves=*/false),
+        World::RankAddress(rank == 7 ? 77 : rank), Instant(0)));
+    if (member.speaks) world.network().Listen(nodes.back(), *member.node_leader);
+  }
+  for (const std::uint32_t victim : {4u, 5u}) world.network().Kill(nodes[victim], kFirstDeath);
+  ASSERT_TRUE(world.network().Run(seconds(20)));
+  for (std::uint32_t rank = 0; rank < config.size; ++rank) {
+    if (rank == 4 || rank == 5) continue;
+    const auto& one = static_cast<ReformingRank&>(world.network().machine(nodes[rank]));
+    EXPECT_EQ(one.wrong(), "") << "rank " << rank;
+    EXPECT_TRUE(one.works()) << "rank " << rank << ": " << one.Phase();
+    EXPECT_EQ(one.ranks().size(), 14u) << "rank " << rank;
+  }
+}
+
 TEST(ReformSteps, LivingRanksAgreeIfASecondRankDiesAfterAnyStep) {
   ExpectAgreement(2, 1, 1000);
 }

@@ -336,11 +336,14 @@ Result<Roster> RosterCache::Adopt(const Slice& bytes) {
     if (!same) continue;
     Roster roster = entry.roster;
     roster.bytes_.owner = entry.alive.lock();
+    roster.tree_ = entry.tree.lock();
+    if (roster.first_ == 0 && !roster.tree_) break;  // only the bytes are still in use
     return roster;
   }
   RINGLET_TRY_ASSIGN(Roster roster, Roster::Parse(bytes));
-  Entry entry{roster.bytes_.owner, roster};
+  Entry entry{roster.bytes_.owner, roster.tree_, roster};
   entry.roster.bytes_.owner.reset();
+  entry.roster.tree_.reset();
   entries_.push_back(std::move(entry));
   return roster;
 }

@@ -141,6 +141,7 @@ class RosterCache {
  private:
   struct Entry {
     std::weak_ptr<const Bytes> alive;
+    std::weak_ptr<const ControlTree> tree;
     Roster roster;  // borrowed from `alive`
   };
   std::vector<Entry> entries_;

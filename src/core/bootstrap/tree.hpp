@@ -32,7 +32,7 @@ struct TreePlace {
   bool operator==(const TreePlace&) const = default;
 };
 
-/// The ranks that replace a top rank if it is left out, too.
+/// The ranks of a place that replace its top rank, one after the other, if more ranks are left out.
 struct Successors {
   std::vector<std::uint32_t> ranks;  ///< the other ranks of its place, in this order
   std::uint32_t left_out = 0;        ///< the number of ranks of the place that are left out already
@@ -66,9 +66,9 @@ class TreeLayout {
 /// The control tree of a group, or of those of its ranks that remain after some were left out.
 ///
 /// The top ranks form a k-ary tree, and the other ranks of a place hang below their top rank. If a
-/// top rank is left out, the first remaining rank of its place becomes the top rank. A place
-/// without remaining ranks is filled from the last place, which is a leaf. All other ranks keep
-/// their parents and children.
+/// top rank is left out, the first remaining rank of its place becomes the top rank. The last
+/// places of the tree move into places without remaining ranks. Ranks that are not next to such a
+/// place keep their parents and children.
 class ControlTree {
  public:
   /// All ranks of the layout. \param layout  not null

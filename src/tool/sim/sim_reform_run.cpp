@@ -59,6 +59,9 @@ class Recovery {
   bool Begin(SurvivorUser& user, bootstrap::Member& member);
   void OnTold(SurvivorUser& user);
   void MarkWorking(SurvivorUser& user, bool works);
+  void HaltIfOver() {
+    if (working_ + left_out_ + dead_ == world_->size()) network().Halt();
+  }
 
   SimWorld* world_;
   std::uint32_t later_deaths_;
@@ -90,6 +93,7 @@ void Recovery::Kill(std::uint32_t rank) {
   MarkWorking(user, false);
   user.dead = true;
   ++dead_;
+  HaltIfOver();
   network().Kill(world_->NodeOfRank(rank), network().now() - sim::Network::kOrigin);
 }
 
@@ -134,6 +138,7 @@ bool Recovery::Begin(SurvivorUser& user, bootstrap::Member& member) {
     if (lost.error().code != Code::kPeerLost && wrong_.empty()) wrong_ = lost.error().message;
     user.left_out = true;
     ++left_out_;
+    HaltIfOver();
     return false;
   }
   ++user.attempts;
@@ -145,9 +150,9 @@ bool Recovery::Begin(SurvivorUser& user, bootstrap::Member& member) {
 void Recovery::OnTold(SurvivorUser& user) {
   if (user.told != Instant(0)) return;
   user.told = network().now() - begin_;
-  while (later_deaths_ > 0 && dead_ + 1 < world_->size()) {
+  while (later_deaths_ > 0 && dead_ + left_out_ + 1 < world_->size()) {
     const auto victim = static_cast<std::uint32_t>(prng_->Below(world_->size()));
-    if (users_[victim].dead || &users_[victim] == &user) continue;
+    if (users_[victim].dead || users_[victim].left_out || &users_[victim] == &user) continue;
     Kill(victim);
     --later_deaths_;
   }
@@ -157,7 +162,7 @@ void Recovery::MarkWorking(SurvivorUser& user, bool works) {
   if (user.works == works) return;
   user.works = works;
   working_ += works ? 1u : -1u;
-  if (working_ + left_out_ + dead_ == world_->size()) network().Halt();
+  HaltIfOver();
 }
 
 SimReformRow Recovery::Row() const {
@@ -165,15 +170,16 @@ SimReformRow Recovery::Row() const {
   row.left_out = left_out_;
   row.events = network().events() - events_before_;
   row.wrong = wrong_;
-  std::map<std::pair<GroupId, std::uint32_t>, std::uint32_t> groups;  // by id and size
+  std::map<GroupId, std::uint32_t> groups;  // the number of ranks in each
   for (std::uint32_t rank = 0; rank < world_->size(); ++rank) {
     const SurvivorUser& user = users_[rank];
+    if (user.dead) continue;
     const sim::Traffic& traffic = network().traffic(world_->NodeOfRank(rank));
     row.connections += traffic.dialled - user.before.dialled;
     row.messages_max = std::max<std::uint64_t>(
         row.messages_max, traffic.messages_received - user.before.messages_received);
     row.bytes_max = std::max(row.bytes_max, traffic.bytes_received - user.before.bytes_received);
-    if (user.dead || user.left_out) continue;
+    if (user.left_out) continue;
     row.attempts = std::max(row.attempts, user.attempts);
     row.told = std::max(row.told, user.told);
     row.agreed = std::max(row.agreed, user.agreed);
@@ -181,8 +187,8 @@ SimReformRow Recovery::Row() const {
       ++row.waiting;
       continue;
     }
-    const std::uint32_t size = MemberAt(rank).roster(user.group).size();
-    row.reformed = std::max(row.reformed, ++groups[{user.group, size}]);
+    if (MemberAt(rank).roster(user.group).size() == row.ranks - row.died - row.left_out)
+      row.reformed = std::max(row.reformed, ++groups[user.group]);
   }
   return row;
 }
@@ -196,21 +202,20 @@ Result<std::vector<std::uint32_t>> FirstToDie(const SimDeaths& deaths, const Sim
   const auto count = deaths.share == 0
                          ? deaths.count
                          : static_cast<std::uint32_t>(std::lround(deaths.share * all));
-  if (count == 0 || count + deaths.later >= all)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("{} of {} would die: at least one must die, and one remain",
-                             count + deaths.later, Counted(all, hosts ? "host" : "rank"))};
-  if (deaths.which == SimDeaths::Which::kFirst) {
-    std::vector<std::uint32_t> victims(count);
-    std::iota(victims.begin(), victims.end(), 0u);
-    return victims;
+  std::vector<std::uint32_t> victims(std::min(count, all));
+  std::iota(victims.begin(), victims.end(), 0u);
+  if (deaths.which != SimDeaths::Which::kFirst)
+    victims = Draw(static_cast<std::uint32_t>(victims.size()), all, prng);
+  if (hosts) {
+    const std::vector<std::uint32_t> drawn = std::exchange(victims, {});
+    for (std::uint32_t rank = 0; rank < world.size(); ++rank)
+      if (std::ranges::binary_search(drawn, world.host(rank))) victims.push_back(rank);
   }
-  const std::vector<std::uint32_t> drawn = Draw(count, all, prng);
-  if (!hosts) return drawn;
-  std::vector<std::uint32_t> victims;
-  for (std::uint32_t rank = 0; rank < world.size(); ++rank)
-    if (std::ranges::binary_search(drawn, world.host(rank))) victims.push_back(rank);
-  return victims;
+  const std::uint64_t dead = std::uint64_t{victims.size()} + deaths.later;
+  if (!victims.empty() && dead < world.size()) return victims;
+  return Error{Code::kInvalidArgument,
+               fmt::format("{} of {} would die: at least one must die, and one remain", dead,
+                           Counted(world.size(), "rank"))};
 }
 
 Result<SimReformRow> RunReform(SimWorld& world, const SimOptions& options, const SimDeaths& deaths,

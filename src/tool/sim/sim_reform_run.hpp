@@ -26,7 +26,7 @@ struct SimDeaths {
 struct SimReformRow {
   std::uint32_t ranks = 0, hosts = 0;
   std::uint32_t died = 0;
-  std::uint32_t reformed = 0;      ///< survivors in the largest group that works
+  std::uint32_t reformed = 0;      ///< survivors in the same working group of all that remain
   std::uint32_t left_out = 0;      ///< survivors that the others have lost
   std::uint32_t waiting = 0;       ///< survivors in neither state at the end
   std::uint32_t attempts = 0;      ///< the most groups that one rank formed

@@ -99,6 +99,8 @@ TEST(SimReformRunTest, ChoosesTheRanksThatDie) {
   EXPECT_THAT(Victims({.count = 3, .which = Which::kFirst}, OptionsFor(16), 16),
               ElementsAre(0, 1, 2));
   EXPECT_THAT(Victims({.count = 15}, OptionsFor(16), 16), SizeIs(15));
+  EXPECT_THAT(Victims({.count = 1, .which = Which::kHosts, .later = 1}, OptionsFor(16), 16),
+              SizeIs(8));
   EXPECT_THAT(Victims({.share = 0.25}, OptionsFor(16), 16), SizeIs(4));
   const auto hosts = Victims({.count = 2, .which = Which::kHosts}, OptionsFor(12, 4), 12);
   ASSERT_THAT(hosts, SizeIs(8));
@@ -111,6 +113,7 @@ TEST(SimReformRunTest, AtLeastOneRankMustDieAndOneRemain) {
   Prng prng(1);
   for (const SimDeaths& deaths :
        {SimDeaths{.count = 16}, SimDeaths{.count = 15, .later = 1}, SimDeaths{.share = 0.001},
+        SimDeaths{.count = 0xffffffff, .later = 1},
         SimDeaths{.count = 2, .which = SimDeaths::Which::kHosts}}) {
     const auto victims = FirstToDie(deaths, world, prng);
     ASSERT_FALSE(victims.ok());

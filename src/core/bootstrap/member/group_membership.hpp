@@ -52,8 +52,9 @@ Result<std::unique_ptr<GroupMembership>> CreateMembership(GroupId id, const Grou
                                                           const std::vector<std::uint32_t>& ranks,
                                                           const MemberConfig& config);
 /// The place in the group of the ranks of `parent` that are not in `parent.lost`. It shares the
-/// list and the roster of the group that was reformed first. This rank must not be lost. Cost
-/// O(lost ranks and ranks at their places in the tree), and see ControlTree
+/// list and the roster of the group that was reformed first. This rank must not be lost.
+///
+/// Cost  O(lost ranks and ranks at their places in the tree), and see ControlTree
 std::unique_ptr<GroupMembership> CreateReformed(GroupId id, const GroupMembership& parent,
                                                 const MemberConfig& config);
 

@@ -61,9 +61,13 @@ class Member final : public Machine {
   /// Forms a group of the ranks of another group that are not lost, as far as this rank knows, and
   /// returns the lost ranks of `parent`, ascending. All remaining ranks make this call. If they
   /// know of different lost ranks, the group fails with kPeerLost on all of them. Some of them have
-  /// then learned of more lost ranks, and all make the call again, with the next id. \param id  the
-  /// same on all ranks, even if they formed `parent` in different attempts Errors  kPeerLost  the
-  /// other ranks have lost this one Cost    see CreateReformed
+  /// then learned of more lost ranks, and all make the call again, with the next id.
+  ///
+  /// \param id  the same on all ranks, even if they formed `parent` in different attempts
+  ///
+  /// Errors  kPeerLost  the other ranks have lost this one
+  ///
+  /// Cost    see CreateReformed
   Result<std::vector<std::uint32_t>> Reform(GroupId id, GroupId parent, Instant now);
   /// Begins an all-gather or barrier of all ranks; one at a time.
   void Gather(bool barrier, Bytes payload, GroupId group = kWorld);

@@ -25,8 +25,9 @@ Instant FirstLookAt(const GroupMembership& membership) {
                     kPerRank = std::chrono::microseconds(500);
   return std::min(kLookAfter, kBase + kPerRank * std::ssize(membership.group.place().children));
 }
-// If a top rank in the tree does not answer, its host may have died. This many of the ranks that
-// would replace it one after the other are called at once, for each rank of the host that is out.
+// If a top rank in the tree refuses a connection, its host may have died. The ranks that would
+// replace it one after the other are called at once: this many for the top rank, and this many for
+// each rank of its host that is left out already.
 constexpr std::size_t kSuccessorsPerLost = 4;
 std::vector<std::uint32_t> SuccessorsToCall(const GroupMembership& membership, std::uint32_t rank) {
   Successors next = membership.group.roster().SuccessorsOf(Rank{rank});
@@ -239,6 +240,8 @@ void StandingMember::OnAllAddressesWrong(CallInProgress& call) {
 }
 
 void StandingMember::OnExpired(const CallInProgress& call, const std::string& reasons) {
+  // No group needs the rank yet.
+  if (called_ahead_.erase(call.peer) > 0) return;
   // If no process listens, that rank has left, or its neighbours know that it has died.
   if (common_->connections.AbsentSince(call.peer)) return;
   const std::string stopped = common_->WhyStopped(call.peer);
@@ -252,23 +255,55 @@ void StandingMember::OnDoubt(std::uint32_t peer) {
     const auto rank = membership->FromWorld(peer);
     if (!membership->reformed_from || !rank || membership->group.failure()) continue;
     if (membership->group.gathering()) awaiting_[id] = {common_->now, kAbsentMaxOfReformed};
-    for (const std::uint32_t next : SuccessorsToCall(*membership, *rank))
-      if (next != membership->group.self()) Call(*membership, next);
+    CallSuccessors(*membership, *rank);
   }
 }
 
-// Connects to a rank by announcing the group to it.
-void StandingMember::Call(GroupMembership& membership, std::uint32_t rank) {
-  const std::uint32_t peer = membership.ToWorld(rank);
-  if (common_->connections.RouteTo(peer) != 0 || common_->connections.CallTo(peer)) return;
-  membership.announced.insert(peer);
-  PostTo(peer, FormFrameOf(membership));
+void StandingMember::CallSuccessors(GroupMembership& membership, std::uint32_t rank) {
+  for (const std::uint32_t next : SuccessorsToCall(membership, rank))
+    if (next != membership.group.self() && Call(membership, next))
+      called_ahead_.insert(membership.ToWorld(next));
 }
 
-// Returns true if no process listens for a called rank of a reformed group.
+// Connects to a rank by announcing the group to it. Returns false if it has a connection or a call.
+bool StandingMember::Call(GroupMembership& membership, std::uint32_t rank) {
+  const std::uint32_t peer = membership.ToWorld(rank);
+  if (common_->connections.RouteTo(peer) != 0 || common_->connections.CallTo(peer)) return false;
+  membership.announced.insert(peer);
+  PostTo(peer, FormFrameOf(membership));
+  return true;
+}
+
+// Returns true if no process listens for a called rank any more.
+bool StandingMember::IsDead(const GroupMembership& membership, std::uint32_t peer) const {
+  if (membership.reformed_from && replaced_.contains(peer)) return true;
+  const auto absent = common_->connections.AbsentSince(peer);
+  if (!absent || !common_->connections.CallTo(peer)) return false;
+  const bool is_refused = membership.reformed_from && IsRefusedOften(peer);
+  return common_->now - *absent >= (is_refused ? kAbsentMaxOfReformed : kAbsentMax);
+}
+
 bool StandingMember::IsRefusedOften(std::uint32_t peer) const {
   const auto* const call = common_->connections.CallTo(peer);
-  return replaced_.contains(peer) || (call && call->dialler.failures() >= kRefusalsOfReformed);
+  return call && call->dialler.failures() >= kRefusalsOfReformed;
+}
+
+// Records an awaited rank as lost. In a reformed group, records the dead ranks right behind it as
+// well. The first living one replaces it, and the ranks behind that one matter to no other host.
+void StandingMember::RecordDead(GroupMembership& membership, std::uint32_t rank) {
+  const auto record = [&](std::uint32_t peer) {
+    RecordLost(membership, peer);
+    auto* const call = common_->connections.CallTo(peer);
+    if (membership.reformed_from && call) call->expires = common_->now;
+  };
+  record(membership.ToWorld(rank));
+  if (!membership.reformed_from) return;
+  for (const std::uint32_t next : SuccessorsToCall(membership, rank)) {
+    const std::uint32_t peer = membership.ToWorld(next);
+    const bool is_absent = common_->connections.AbsentSince(peer) && IsRefusedOften(peer);
+    if (common_->connections.RouteTo(peer) != 0 || !(is_absent || replaced_.contains(peer))) return;
+    record(peer);
+  }
 }
 
 // No process listens there at present. The rank may have left without notice to this one.
@@ -334,23 +369,14 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
       continue;
     }
     all_have_lines = false;
-    const auto* const call = common_->connections.CallTo(peer);
-    const bool is_called = call != nullptr;
-    const bool is_refused = membership.reformed_from && IsRefusedOften(peer);
-    const Instant absent_max = is_refused ? kAbsentMaxOfReformed : kAbsentMax;
-    const auto absent = common_->connections.AbsentSince(peer);
-    const bool is_replaced = membership.reformed_from && replaced_.contains(peer);
-    if (is_replaced || (absent && is_called && common_->now - *absent >= absent_max)) {
-      RecordLost(membership, peer);
+    called_ahead_.erase(peer);
+    if (IsDead(membership, peer)) {
       dead.push_back(rank);
-      if (!membership.reformed_from) continue;
-      for (const std::uint32_t next : SuccessorsToCall(membership, rank))
-        if (IsRefusedOften(membership.ToWorld(next)))
-          RecordLost(membership, membership.ToWorld(next));
-      continue;
+      RecordDead(membership, rank);
+    } else if (!common_->connections.CallTo(peer)) {
+      // In a group that is not reformed, a living rank learns nothing new from this frame.
+      PostTo(peer, FormFrameOf(membership));
     }
-    // In a group that is not reformed, a living rank learns nothing new from this frame.
-    if (!is_called) PostTo(peer, FormFrameOf(membership));
   }
   if (dead.empty()) return !all_have_lines;
   membership.group.OnLost(dead.front(), Code::kPeerLost,
@@ -383,13 +409,20 @@ void StandingMember::Enter(std::unique_ptr<GroupMembership> membership) {
   Replay(formed);
 }
 
-// A top rank below this one that replaces a lost rank may be dead as well. It is called at once.
-// The other ranks below this one are on its host, and call it soon.
+// A top rank next to this one that replaces a lost rank may be dead as well. If it is below this
+// one, it is called at once. The other ranks below this one are on its host, and call it soon.
 void StandingMember::CallNewTopRanks(GroupMembership& membership) {
   const auto& roster = membership.group.roster();
+  const auto check = [&](std::uint32_t rank) {
+    if (common_->connections.AbsentSince(membership.ToWorld(rank)))
+      CallSuccessors(membership, rank);
+  };
+  if (const auto parent = membership.group.place().parent) check(*parent);
   for (const std::uint32_t child : membership.group.place().children)
-    if (const auto top = roster.NodeLeaderOf(Rank{child}); top.ok() && Index(*top) == child)
+    if (const auto top = roster.NodeLeaderOf(Rank{child}); top.ok() && Index(*top) == child) {
       Call(membership, child);
+      check(child);
+    }
 }
 
 Status StandingMember::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks,
@@ -468,8 +501,11 @@ RankAbsence StandingMember::AbsenceOf(std::uint32_t rank, GroupId group) const {
 void StandingMember::Settle(GroupMembership& membership) {
   common_->AnswerQuestions(membership.group);
   for (GroupProtocol::OutgoingFrame& out : membership.group.TakeOutgoing()) {
-    if (common_->connections.RouteTo(membership.ToWorld(out.to)) == 0)
+    const std::uint32_t peer = membership.ToWorld(out.to);
+    if (common_->connections.RouteTo(peer) == 0) {
       awaiting_.try_emplace(membership.group.id());
+      called_ahead_.erase(peer);
+    }
     Require(common_->SendOut(membership, std::move(out)));
   }
   if (!membership.group.failure() || !membership.news.Begin()) return;

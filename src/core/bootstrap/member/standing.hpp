@@ -93,8 +93,11 @@ class StandingMember {
   bool AwaitsDoubtedRank(const GroupMembership& membership) const;
   bool CallAwaitedRanks(GroupMembership& membership);
   void CallNewTopRanks(GroupMembership& membership);
-  void Call(GroupMembership& membership, std::uint32_t rank);
+  bool Call(GroupMembership& membership, std::uint32_t rank);
+  void CallSuccessors(GroupMembership& membership, std::uint32_t rank);
+  bool IsDead(const GroupMembership& membership, std::uint32_t peer) const;
   bool IsRefusedOften(std::uint32_t peer) const;
+  void RecordDead(GroupMembership& membership, std::uint32_t rank);
   void Enter(std::unique_ptr<GroupMembership> membership);
   void Replay(GroupMembership& membership);
   void Fail(const Failure& failure);
@@ -116,6 +119,7 @@ class StandingMember {
   };
   std::map<GroupId, NextLook> awaiting_;  // groups in a collective: when to check their ranks
   std::unordered_map<std::uint32_t, std::string> lost_;  // lost ranks, with the reason
+  std::set<std::uint32_t> called_ahead_;  // called in case that they replace a top rank
   std::set<std::uint32_t> replaced_;  // ranks with addresses at which other processes listen now
   LeftGroups left_;
 };
