@@ -548,5 +548,114 @@ TEST(StandingMember, DeliversEarlyFramesToTheGroupsThatItForms) {
   EXPECT_THAT(standing.Find(kChild)->failure()->text, HasSubstr("has another list"));
 }
 
+// Rank 0 of 10. Ranks 2 to 9 share a host, and rank 2 is its top rank.
+struct TwoHosts : Parts {
+  TwoHosts() : Parts(Config(0, 10)), standing(common, World(), {}) {
+    common.roster = TheRoster();
+    standing.OnLost(2, Code::kPeerLost, "was lost");
+    EXPECT_TRUE(standing.Reform(kChild, kWorld, common.now).ok());
+    standing.Gather(true, {}, kChild);
+  }
+  static Roster TheRoster() {
+    std::vector<RankRecord> records;
+    for (std::uint32_t rank = 0; rank < 10; ++rank)
+      records.push_back({RecordOf(FakeRank(rank)), rank < 2 ? 0u : 2u});
+    return Roster::Build(0, records);
+  }
+  std::unique_ptr<GroupMembership> World() const {
+    return CreateWorldMembership(common.config, {.parent = {}, .children = {1, 2}}, TheRoster());
+  }
+  // The called ranks of the other host.
+  std::vector<std::uint32_t> Called() {
+    std::vector<std::uint32_t> peers;
+    for (const auto& call : common.connections.calls())
+      if (call.peer >= 2) peers.push_back(call.peer);
+    return peers;
+  }
+  // The called rank refuses this call, and the next ones.
+  void Refuse(std::uint32_t peer, int times = 3) {
+    auto* const call = common.connections.CallTo(peer);
+    ASSERT_TRUE(call) << peer;
+    const Instant begin = common.now;
+    for (int i = 0; i < times; ++i, common.now += milliseconds(10)) {
+      call->dialler.Advance(common.now);
+      const Address to = FakeRank(peer).addresses[0];
+      LineId line = 0;
+      for (const Action& action : actions)
+        if (const Dial* const dial = std::get_if<Dial>(&action); dial && dial->to == to)
+          line = dial->line;
+      call->dialler.OnClosed(line, "refused", common.now);
+      common.now = begin;
+      standing.OnDialClosed(*call, false, "");
+      common.now = begin + i * milliseconds(10);
+    }
+    common.now = begin;
+  }
+  void Connect(std::uint32_t peer) {
+    auto& calls = common.connections.calls();
+    const auto made = std::ranges::find(calls, peer, &Connections::CallInProgress::peer);
+    const Connections::CallInProgress call = std::move(*made);
+    calls.erase(made);
+    common.connections.Open(call, {next_line++, OpenWire(), {}}, common.now);
+  }
+  void Pass(Instant time) {
+    common.now += time;
+    standing.OnTick();
+  }
+  StandingMember standing;
+};
+
+TEST(StandingMember, CallsTheNextTopRankOfAHostAtOnce) {
+  TwoHosts scene;
+  EXPECT_THAT(scene.Called(), testing::ElementsAre(3));
+}
+
+TEST(StandingMember, ARefusalOfATopRankLeadsToCallsOfThoseBehindIt) {
+  TwoHosts scene;
+  scene.Refuse(3, 1);
+  EXPECT_THAT(scene.Called(), testing::ElementsAre(3, 4, 5, 6, 7, 8, 9));
+  scene.Refuse(5, 1);
+  EXPECT_THAT(scene.Called(), testing::SizeIs(7)) << "it is not a top rank";
+}
+
+TEST(StandingMember, ItsRefusalsAndThoseRightBehindItAreDeaths) {
+  TwoHosts scene;
+  scene.Refuse(3);
+  for (const std::uint32_t peer : {4u, 6u}) scene.Refuse(peer);
+  scene.Pass(Instant(0));
+  scene.Pass(milliseconds(9));
+  EXPECT_FALSE(scene.standing.Find(kChild)->failure());
+  scene.Pass(milliseconds(1));
+  ASSERT_TRUE(scene.standing.Find(kChild)->failure());
+  const auto lost = scene.standing.Reform(kChild + 1, kWorld, scene.common.now);
+  ASSERT_TRUE(lost.ok());
+  EXPECT_THAT(*lost, testing::ElementsAre(2, 3, 4))
+      << "rank 5 has not refused, so 6 does not matter";
+  EXPECT_EQ(scene.common.connections.CallTo(3)->expires, scene.common.now);
+  EXPECT_GT(scene.common.connections.CallTo(6)->expires, scene.common.now);
+}
+
+TEST(StandingMember, AConnectedRankBehindATopRankIsAlive) {
+  TwoHosts scene;
+  scene.Refuse(3);
+  scene.Refuse(4);
+  scene.Connect(4);
+  scene.Pass(Instant(0));
+  scene.Pass(milliseconds(10));
+  const auto lost = scene.standing.Reform(kChild + 1, kWorld, scene.common.now);
+  ASSERT_TRUE(lost.ok());
+  EXPECT_THAT(*lost, testing::ElementsAre(2, 3));
+}
+
+TEST(StandingMember, ACallThatNoGroupNeedsMayStayUnanswered) {
+  TwoHosts scene;
+  scene.Refuse(3, 1);
+  scene.standing.OnExpired(*scene.common.connections.CallTo(9), "no answer");
+  EXPECT_FALSE(scene.standing.Find(kChild)->failure());
+  scene.standing.OnExpired(*scene.common.connections.CallTo(9), "no answer");
+  ASSERT_TRUE(scene.standing.Find(kChild)->failure()) << "another call";
+  EXPECT_EQ(scene.standing.Find(kChild)->failure()->origin, 8u);
+}
+
 }  // namespace
 }  // namespace ringlet::bootstrap
