@@ -25,7 +25,7 @@ class WorldRanks {
     const std::uint32_t listed = survivors_ ? survivors_->OldRank(rank) : rank;
     return list_ ? list_->ranks[listed] : listed;
   }
-  /// Returns empty if the group does not contain the rank.
+  /// Returns empty if the group does not contain the rank. \param peer  a rank of the world
   std::optional<std::uint32_t> FromWorld(std::uint32_t peer) const {
     const auto listed = PlaceInList(peer);
     return listed && survivors_ ? survivors_->NewRank(*listed) : listed;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "os/clock.hpp"
 #include "tool/sim/sim_run.hpp"
@@ -239,7 +240,7 @@ Status ReformVerdict(const SimReformRow& row) {
   const std::uint32_t survivors = row.ranks - row.died;
   if (row.wrong.empty() && row.reformed == survivors) return Ok();
   return Error{Code::kProtocol,
-               fmt::format("{} of {} are in one group: {} were left out, and {} still wait{}",
+               fmt::format("{} of {} are in one group; left out: {}; still waiting: {}{}",
                            row.reformed, Counted(survivors, "survivor"), row.left_out, row.waiting,
                            row.wrong.empty() ? "" : "; " + row.wrong)};
 }

@@ -2,7 +2,6 @@
 // group until one works.
 #pragma once
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -130,7 +130,7 @@ TEST(SimReformRunTest, TheVerdictNamesSurvivorsOutsideTheGroup) {
   row.reformed = 5;
   row.left_out = row.waiting = 1;
   EXPECT_EQ(ReformVerdict(row).error().message,
-            "5 of 7 survivors are in one group: 1 were left out, and 1 still wait");
+            "5 of 7 survivors are in one group; left out: 1; still waiting: 1");
 }
 
 }  // namespace

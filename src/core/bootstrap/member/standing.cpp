@@ -240,7 +240,7 @@ void StandingMember::OnAllAddressesWrong(CallInProgress& call) {
 }
 
 void StandingMember::OnExpired(const CallInProgress& call, const std::string& reasons) {
-  // No group needs the rank yet.
+  // No group has needed the rank.
   if (called_ahead_.erase(call.peer) > 0) return;
   // If no process listens, that rank has left, or its neighbours know that it has died.
   if (common_->connections.AbsentSince(call.peer)) return;
@@ -514,6 +514,7 @@ void StandingMember::Settle(GroupMembership& membership) {
 }
 
 void StandingMember::PostTo(std::uint32_t peer, const Slice& frame) {
+  called_ahead_.erase(peer);
   Require(common_->PostTo(peer, frame));
 }
 

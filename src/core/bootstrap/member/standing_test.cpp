@@ -657,5 +657,26 @@ TEST(StandingMember, ACallThatNoGroupNeedsMayStayUnanswered) {
   EXPECT_EQ(scene.standing.Find(kChild)->failure()->origin, 8u);
 }
 
+// The ranks behind rank 3 are called ahead, and then they must learn of the failure.
+TEST(StandingMember, AwaitsNoFailureAnswerOfRanksThatCannotBeReached) {
+  TwoHosts scene;
+  scene.Refuse(3, 1);
+  scene.standing.Abort(Code::kAborted, "no memory", kChild);
+  scene.Refuse(3, 1);
+  EXPECT_TRUE(scene.standing.AwaitsFailureAnswers(kChild));
+  for (const std::uint32_t peer : {1u, 4u, 5u, 6u, 7u, 8u, 9u})
+    scene.standing.OnExpired(*scene.common.connections.CallTo(peer), "no answer");
+  EXPECT_FALSE(scene.standing.AwaitsFailureAnswers(kChild));
+}
+
+TEST(StandingMember, ACallThatAGroupNeedsMeanwhileMustBeAnswered) {
+  TwoHosts scene;
+  scene.Refuse(3, 1);
+  scene.standing.Post(8, 1, {}, scene.common.now, kChild);
+  scene.standing.OnExpired(*scene.common.connections.CallTo(9), "no answer");
+  ASSERT_TRUE(scene.standing.Find(kChild)->failure());
+  EXPECT_EQ(scene.standing.Find(kChild)->failure()->origin, 8u);
+}
+
 }  // namespace
 }  // namespace ringlet::bootstrap
