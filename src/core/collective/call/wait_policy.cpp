@@ -27,7 +27,9 @@ WaitPolicy WaitPolicy::WithCores() {
 }
 
 WaitPolicy WaitPolicy::Sharing() {
-  constexpr std::uint32_t kYields = 100;
+  // About half a millisecond if the core has nothing else to do: a rank on another core may copy
+  // data for that long, and to wake a core takes up to 50 us.
+  constexpr std::uint32_t kYields = 2000;
   return {.looks = 0, .yields = kYields};
 }
 
@@ -72,7 +74,9 @@ bool YieldMeter::TryYield(Instant now) {
 
 void YieldMeter::RecordYield(Instant begin, Instant end) {
   const Instant took = end - begin;
-  credit_ = std::min(credit_ + kWorth - took, kCreditMax);
+  const Instant earned = std::min(took * kEarning, kWorth);
+  const Instant lost = std::max(took - kTurn, Instant(0));
+  credit_ = std::min(credit_ + earned - lost, kCreditMax);
   const bool fails = credit_ < Instant(0);
   if (fails) credit_ = Instant(0);
   const std::uint64_t before = pause().load(std::memory_order_relaxed);

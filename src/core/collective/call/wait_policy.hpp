@@ -31,18 +31,22 @@ struct WaitPolicy {
 using YieldPause = std::atomic<std::uint64_t>;
 
 /// Decides between yielding and sleeping by the duration of yields. If all threads on the core are
-/// waiting ranks, a yield returns within microseconds. Beside a computing program, it returns only
-/// when the scheduler takes the core from that program, after milliseconds, although the news may
-/// have arrived long before. News wakes a sleeping rank at once.
+/// ranks that wait or copy data, a yield returns within `kTurn`. Beside a computing program, it
+/// returns only when the scheduler takes the core from that program, after milliseconds, although
+/// the news may have arrived long before. News wakes a sleeping rank at once.
 ///
-/// A yield that replaces a sleep is worth `kWorth`. Yields pay while they take less than that on
-/// average: the savings add up to at most `kCreditMax`, and long yields use them up. When one rank
-/// has no savings left, all ranks of the host sleep for 4 times the duration of its last yield.
-/// Then one rank yields again. Each immediate failure doubles that time, up to 128 times the yield:
-/// under 1 % of the time.
+/// A yield earns `kEarning` times its duration, at most `kWorth`, because it replaces a sleep. A
+/// yield that returns at once replaces none. Its duration beyond `kTurn` is lost. Yields pay while
+/// they earn more than they lose: the savings add up to at most `kCreditMax`, and long yields use
+/// them up. When one rank has no savings left, all ranks of the host sleep for 4 times the duration
+/// of its last yield. Then one rank yields again. Each immediate failure doubles that time, up to
+/// 128 times the yield: under 1 % of the time.
 class YieldMeter {
  public:
   static constexpr Instant kWorth = std::chrono::microseconds(10);
+  static constexpr std::int64_t kEarning = 4;
+  /// Longer than most turns of a rank that copies data, and shorter than a scheduler's time slice.
+  static constexpr Instant kTurn = std::chrono::microseconds(300);
   static constexpr Instant kCreditMax = std::chrono::milliseconds(10);
   static constexpr std::int64_t kFirstFactor = 4, kLastFactor = 128;
   static constexpr Instant kPauseMax = std::chrono::seconds(1);

@@ -143,6 +143,28 @@ TEST(YieldMeter, ShortYieldsEarnCreditForALongYield) {
   }
 }
 
+// Ranks that copy data for each other hold the core for longer than a sleep would have cost, from
+// the first yield on.
+TEST(YieldMeter, KeepsYieldingToRanksThatCopy) {
+  YieldMeter meter;
+  Instant now(0);
+  for (const int us : {50, 300, 100, 300, 200}) {
+    ASSERT_TRUE(meter.TryYield(now)) << us;
+    meter.RecordYield(now, now + microseconds(us));
+    now += microseconds(us);
+  }
+  EXPECT_TRUE(meter.TryYield(now));
+}
+
+// A rank that is alone on its core yields thousands of times for nothing.
+TEST(YieldMeter, YieldsThatReturnAtOnceDoNotPayForLongOnes) {
+  YieldMeter meter;
+  Instant now(0);
+  for (int i = 0; i < 2000; ++i) meter.RecordYield(now, now + Instant(200));
+  meter.RecordYield(now, now + milliseconds(3));
+  EXPECT_FALSE(meter.TryYield(now + milliseconds(3)));
+}
+
 // Beside a program that computes without end, a longer pause follows each yield.
 TEST(YieldMeter, SpendsUnderAPercentBesideABusyProgram) {
   YieldMeter meter;
@@ -184,8 +206,8 @@ TEST(YieldMeter, ForgetsFailuresOnceItsCreditIsFull) {
   };
   while (!meter.TryYield(now)) now += milliseconds(1);
   EXPECT_EQ(length_of_a_pause(), YieldMeter::kPauseMax);
-  const auto enough = YieldMeter::kCreditMax / microseconds(9) + 1;
-  for (int i = 0; i < enough; ++i) meter.RecordYield(now, now + microseconds(1));
+  const auto enough = YieldMeter::kCreditMax / YieldMeter::kWorth + 1;
+  for (int i = 0; i < enough; ++i) meter.RecordYield(now, now + YieldMeter::kWorth);
   EXPECT_EQ(length_of_a_pause(), 4 * milliseconds(20));
 }
 
