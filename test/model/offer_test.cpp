@@ -68,7 +68,7 @@ class OfferModel : public testing::Test {
           .process = LocalHost(),
           .own_offer = same_process ? &shared.offers[side] : nullptr,
           .peer_offer = same_process ? &shared.offers[1 - side] : nullptr,
-          .offers = RtsSizes{.reached_min = 1}});
+          .offers = RtsSizes{.reached_min = 1, .kernel_min = 1}});
     }
   }
 

@@ -53,6 +53,9 @@ class FakePipe {
   std::optional<bool> taken = {};  // the reader's answer
   bool withdrawn = false;
   bool settled = true;  // written data travels without further calls
+  int announced = 0;    // messages for which the sender called SendRts
+  int begun = 0;        // messages for which the reader called BeginReceive
+  int ended = 0;        // and EndReceive
 
  private:
   /// Returns a random number up to `most`, often `most`, and 0 only if `most` is 0.
@@ -100,6 +103,7 @@ class FakeLink final : public transport::Link {
   bool fetches() const override { return offers_ != Offers::kUnknown; }
   std::uint64_t SendRts(View data) override {
     RINGLET_ASSERT(out_.offered.empty() && !out_.withdrawn);
+    ++out_.announced;
     if (refused_) return 0;
     out_.offered = data;
     return 17;
@@ -122,6 +126,14 @@ class FakeLink final : public transport::Link {
     return true;
   }
   void SendAck(bool taken) override { in_.taken = taken; }
+  void BeginReceive() override {
+    RINGLET_ASSERT(in_.begun == in_.ended);
+    ++in_.begun;
+  }
+  void EndReceive() override {
+    ++in_.ended;
+    RINGLET_ASSERT(in_.ended == in_.begun && in_.ended <= in_.announced);
+  }
 
  private:
   static Error LostError(const std::string& why) {

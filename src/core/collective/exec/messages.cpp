@@ -179,6 +179,7 @@ Status Messages::Pump(Lane& lane) {
     const bool done = lane.prefix_bytes == lane.prefix_end && lane.bytes == BytesOf(message);
     if (done && lane.sends && message.sent != nullptr)
       message.sent->Add(message.peer, 0, BytesOf(message));
+    if (done && !lane.sends && lane.prefix_end > kHeaderBytes) lane.link->EndReceive();
     if (done) Take(lane, next_[lane.current]);
     if (bytes == 0 && !done) return Ok();
     moved_ = true;
@@ -198,6 +199,7 @@ void Messages::Take(Lane& lane, std::size_t message) {
   const bool fetchable =
       BytesOf(messages_[message]) >= transport::kRtsBytesMin && lane.link->fetches();
   lane.prefix_end = kHeaderBytes + (fetchable ? kOfferBytes : 0);
+  if (fetchable && !lane.sends) lane.link->BeginReceive();
 }
 
 void Messages::BeginSend(Lane& lane, const Message& message) {

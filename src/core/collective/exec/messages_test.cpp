@@ -103,6 +103,9 @@ TEST(Messages, AreFetchedOrWrittenBesideOtherMessages) {
       EXPECT_EQ(got_last, last);
       EXPECT_EQ(got_back, last);
       EXPECT_EQ(network.held_bytes(), 0u);
+      const FakePipe& pipe = network.Pipe(Rank{0}, Rank{1});
+      EXPECT_EQ(pipe.announced, 2) << "the small message is not announced";
+      EXPECT_EQ(pipe.ended, 2);
     }
   }
 }

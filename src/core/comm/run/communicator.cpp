@@ -49,9 +49,10 @@ Communicator::Communicator(Description description, std::unique_ptr<Control> con
     spinner_.Share(engine->arena().header().yield_pause);
   transport::Links::Reserve& reserve = links_.links().reserve();
   reserve.rts->registered = host_memory_.published_buffers();
-  if (spinner_.wait_policy().looks > 0) reserve.rts->sizes = transport::RtsSizes::WithCores();
-  reserve.rts->sizes.ticks = &os::Ticks;
-  reserve.rts->sizes.stream = &collective::StreamCopy;
+  using transport::RtsSizes;
+  reserve.rts->sizes = spinner_.wait_policy().looks > 0
+                           ? RtsSizes::WithCores(&os::Ticks, &collective::StreamCopy)
+                           : RtsSizes::Sharing();
   control_->SetSendQueues(reserve.send_queues);
   control_->SetFormed(origin().credentials.magic);
   control_->OnFailure([this] {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -31,14 +32,22 @@ struct RtsSizes {
   /// Minimum size of a message that the peer reads in place, kRtsBytesMin or more. Below it, the
   /// pipe is as fast and the sender need not wait. (docs/decisions/0036)
   std::size_t reached_min = 32 << 10;
+  /// The same for unregistered data of another process, which the kernel reads.
+  std::size_t kernel_min = 32 << 10;
   /// If set, a link between processes chooses by time how unregistered data travels: by copies, by
-  /// copies with `stream`, or by reads of the kernel. (docs/decisions/0155) Null: by reads from
-  /// `reached_min` on.
+  /// copies with `stream`, or by reads of the kernel. (docs/decisions/0155) Null: by `kernel_min`.
   TicksFunction ticks = nullptr;
   CopyFunction stream = nullptr;  ///< a copy that bypasses the caches; set with `ticks`
 
   /// Sizes for ranks that each have a core.
-  static constexpr RtsSizes WithCores() { return {.reached_min = kRtsBytesMin}; }
+  static constexpr RtsSizes WithCores(TicksFunction ticks, CopyFunction stream) {
+    return {.reached_min = kRtsBytesMin, .ticks = ticks, .stream = stream};
+  }
+  /// Sizes for ranks that share cores. They copy, because an offer costs two more switches between
+  /// ranks, and the other copies of the host make the time of a single message random.
+  static constexpr RtsSizes Sharing() {
+    return {.kernel_min = std::numeric_limits<std::size_t>::max()};
+  }
 };
 
 class Link {
@@ -108,6 +117,11 @@ class Link {
   }
   /// Receiver: ends the offer. \param taken  true if all was fetched; else the peer writes it
   virtual void SendAck(bool /*taken*/) {}
+
+  /// Receiver: is ready for the next message for which the sender calls SendRts.
+  virtual void BeginReceive() {}
+  /// Receiver: has received all of it.
+  virtual void EndReceive() {}
 };
 
 /// The thread of a rank sleeps in a Waiter until a link of the rank has news or another thread

@@ -73,22 +73,22 @@ Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
 }
 
 void PipeWriter::CopyIn(View piece, std::byte* to) {
-  if (piece.size() < kTimedCopyMin || ticks_ == nullptr) {
-    std::memcpy(to, piece.data(), piece.size());
-    return;
-  }
-  const std::uint64_t begin = ticks_();
-  if (stream_)
-    stream_(piece, to);
-  else
-    std::memcpy(to, piece.data(), piece.size());
-  own_time_.ticks += ticks_() - begin;
-  own_time_.bytes += piece.size();
+  if (stream_ != nullptr && piece.size() >= kStreamedCopyMin) return stream_(piece, to);
+  std::memcpy(to, piece.data(), piece.size());
 }
 
-CopyTime PipeWriter::ReaderTime() const {
-  return {place_.header->timed_ticks.load(std::memory_order_relaxed),
-          place_.header->timed_bytes.load(std::memory_order_relaxed)};
+void PipeWriter::CountMessage(bool timed) {
+  ++messages_;
+  if (!timed) return;
+  timed_ = messages_;
+  place_.header->timed.store(timed_, std::memory_order_relaxed);  // published with the message
+}
+
+std::optional<ReceiveTimes> PipeWriter::TimesOfReader() const {
+  const PipeHeader& header = *place_.header;
+  if (header.received.load(std::memory_order_acquire) != timed_) return std::nullopt;
+  return ReceiveTimes{header.received_from.load(std::memory_order_relaxed),
+                      header.received_until.load(std::memory_order_relaxed)};
 }
 
 // Copies `piece` without publishing it. \pre  There is room.
@@ -176,25 +176,19 @@ View PipeReader::Front() const {
 
 Result<View> PipeReader::Peek() {
   RINGLET_TRY(Look());
-  const View front = Front();
-  if (front.size() >= kTimedCopyMin) peeked_ = Now();
-  return front;
+  return Front();
 }
 
-void PipeReader::CountCopy(std::uint64_t begin, std::size_t bytes) {
-  if (begin == 0 || bytes < kTimedCopyMin) return;
+void PipeReader::ShowTimes(const ReceiveTimes& times) {
   PipeHeader& header = *place_.header;
-  const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
-    sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-  };
-  add(header.timed_ticks, ticks_() - begin);
-  add(header.timed_bytes, bytes);
+  header.received_from.store(times.from, std::memory_order_relaxed);
+  header.received_until.store(times.until, std::memory_order_relaxed);
+  header.received.store(messages_, std::memory_order_release);
 }
 
 void PipeReader::Consume(std::size_t bytes) {
   if (bytes == 0) return;
   RINGLET_ASSERT(bytes <= written_bytes_seen_ - read_bytes_);
-  CountCopy(std::exchange(peeked_, 0), bytes);
   read_bytes_ += bytes;
   PipeHeader& header = *place_.header;
   header.read_bytes.store(read_bytes_);
@@ -233,7 +227,6 @@ Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
     if (front.empty()) return done;
     const std::size_t piece =
         std::min({front.size(), out.size() - done, PieceBytes(place_.ring.size())});
-    if (piece >= kTimedCopyMin) peeked_ = Now();
     std::memcpy(out.data() + done, front.data(), piece);
     done += piece;
     Consume(piece);

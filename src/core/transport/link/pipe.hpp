@@ -34,14 +34,17 @@ struct PipeHeader {
   std::atomic<std::uint64_t> recent_bytes{0};  // size of `recent`
   std::atomic<std::uint64_t> recent[kPipeRecentBytes / 8] = {};
   alignas(64) std::atomic<std::uint64_t> read_bytes{0};  // only the reader writes this line
-  std::atomic<std::uint64_t> timed_ticks{0};             // time of the reader's large copies,
-  std::atomic<std::uint64_t> timed_bytes{0};             // and their bytes
+  std::atomic<std::uint64_t> received_from{
+      0};  // times of message `received`: the reader was ready,
+  std::atomic<std::uint64_t> received_until{0};  // and had all of it
+  std::atomic<std::uint32_t> received{0};        // the last message with times
   // Fields that a side checks on each call and that hardly ever change.
   alignas(64) std::atomic<std::uint32_t> room_wanted_bytes{0};  // 0 if the writer does not wait
   std::atomic<std::uint32_t> writer_closed{0};
   std::atomic<std::uint32_t> withdrawn{0};  // 1 if the writer's offers are invalid
   std::atomic<std::uint32_t> reader_closed{0};
   std::atomic<std::uint32_t> answers{0};  // twice the answered offers, plus 1 if the last was taken
+  std::atomic<std::uint32_t> timed{0};    // the message that the reader times
 };
 static_assert(sizeof(PipeHeader) == 192 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -68,13 +71,13 @@ struct PipePlace {
   static PipePlace At(std::span<std::byte> memory, std::size_t ring_bytes);
 };
 
-/// Time spent in large copies, and the bytes of these copies.
-struct CopyTime {
-  std::uint64_t ticks = 0;
-  std::uint64_t bytes = 0;
+/// When a reader was ready for a message, and when it had all of it.
+struct ReceiveTimes {
+  std::uint64_t from = 0;
+  std::uint64_t until = 0;
 };
-/// Copies from this size on are timed, and may bypass the caches.
-inline constexpr std::size_t kTimedCopyMin = 4 << 10;
+/// Copies from this size on may bypass the caches.
+inline constexpr std::size_t kStreamedCopyMin = 4 << 10;
 
 class PipeWriter {
  public:
@@ -95,13 +98,15 @@ class PipeWriter {
   /// Invalidates all offers.
   void Withdraw() { place_.header->withdrawn.exchange(1); }
 
-  /// Times large copies from now on, unless `ticks` is null.
-  void TimeCopies(TicksFunction ticks) { ticks_ = ticks; }
   /// Makes large copies use `stream`. Null: memcpy.
   void set_stream(CopyFunction stream) { stream_ = stream; }
-  const CopyTime& own_time() const { return own_time_; }
-  /// Returns the times of the reader. Outside input.
-  CopyTime ReaderTime() const;
+
+  /// Returns true if all of the ring has been written at least once.
+  bool has_wrapped() const { return written_bytes_ >= place_.ring.size(); }
+  /// Counts the next message, as the reader does at its end. \param timed  the reader times it
+  void CountMessage(bool timed);
+  /// Returns the reader's times of the last timed message. Empty: it has not ended. Outside input.
+  std::optional<ReceiveTimes> TimesOfReader() const;
 
   /// Announces the end of writing.
   void Close();
@@ -123,9 +128,9 @@ class PipeWriter {
   std::uint64_t written_bytes_ = 0;
   std::uint64_t read_bytes_seen_ = 0;
   std::uint32_t offers_ = 0;
-  TicksFunction ticks_ = nullptr;
+  std::uint32_t messages_ = 0;
+  std::uint32_t timed_ = 0;
   CopyFunction stream_ = nullptr;
-  CopyTime own_time_;
 };
 
 class PipeReader {
@@ -141,12 +146,13 @@ class PipeReader {
   /// \param bytes  at most the size that the last Peek returned
   void Consume(std::size_t bytes);
 
-  /// Times large copies from now on, for the writer, unless `ticks` is null.
-  void TimeCopies(TicksFunction ticks) { ticks_ = ticks; }
-  /// Returns the present time, and 0 if copies are not timed.
-  std::uint64_t Now() const { return ticks_ ? ticks_() : 0; }
-  /// Counts a copy of `bytes` bytes that began at `begin`. 0: it was not timed.
-  void CountCopy(std::uint64_t begin, std::size_t bytes);
+  /// Counts a message that has ended, as the writer did. Returns true if the writer wants its
+  /// times.
+  bool CountMessage() {
+    return ++messages_ == place_.header->timed.load(std::memory_order_relaxed);
+  }
+  /// Publishes the times of the last message.
+  void ShowTimes(const ReceiveTimes& times);
 
   /// Answers the writer's next offer.
   void SendAck(bool taken);
@@ -168,8 +174,7 @@ class PipeReader {
   std::uint64_t read_bytes_ = 0;
   std::uint64_t written_bytes_seen_ = 0;
   std::uint32_t offers_ = 0;
-  TicksFunction ticks_ = nullptr;
-  std::uint64_t peeked_ = 0;  // time of the last Peek that returned a large piece
+  std::uint32_t messages_ = 0;
 };
 
 }  // namespace ringlet::transport

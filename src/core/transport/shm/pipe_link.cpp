@@ -13,11 +13,7 @@ constexpr std::uint64_t kRegisteredBit = std::uint64_t{1} << 63;
 
 }  // namespace
 
-PipeLink::PipeLink(PipeLinkParts parts) : parts_(std::move(parts)) {
-  if (parts_.own_offer != nullptr) return;
-  parts_.out.TimeCopies(parts_.offers.ticks);
-  parts_.in.TimeCopies(parts_.offers.ticks);
-}
+PipeLink::PipeLink(PipeLinkParts parts) : parts_(std::move(parts)) {}
 
 PipeLink::~PipeLink() {
   parts_.out.Close();
@@ -82,39 +78,54 @@ std::uint64_t PipeLink::OfferNumber(View data) {
     if (packed) return kRegisteredBit | *packed;
   }
   const bool reads =
-      sizes.ticks ? ChoosePath(data.size()) == DataPath::kRead : data.size() >= sizes.reached_min;
+      sizes.ticks ? ChoosePath(data.size()) == DataPath::kRead : data.size() >= sizes.kernel_min;
   return reads && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
 }
 
 PipeLink::DataPath PipeLink::ChoosePath(std::size_t bytes) {
   constexpr std::uint32_t kPaths = 3;
+  // The first bytes of a pipe are slow, because the kernel provides the pages of its ring.
+  if (!parts_.out.has_wrapped()) return DataPath::kCopied;
   if (races_.empty()) races_.assign(std::numeric_limits<std::size_t>::digits + 1, Race(kPaths));
-  RecordTimes();
-  race_ = &races_[static_cast<std::size_t>(std::bit_width(bytes))];
-  const auto path = static_cast<DataPath>(race_->way());
+  Race& race = races_[static_cast<std::size_t>(std::bit_width(bytes))];
+  times_current_ = !timed_ && (!untimed_ || untimed_ == &race);
+  untimed_ = timed_ ? &race : nullptr;
+  if (times_current_)
+    timed_ = TimedMessage{.race = &race, .bytes = bytes, .begin = parts_.offers.ticks()};
+  const auto path = static_cast<DataPath>(race.way());
   parts_.out.set_stream(path == DataPath::kStreamed ? parts_.offers.stream : nullptr);
   return path;
 }
 
-// Records the time per byte that both ranks have spent in copies since the last record. If the peer
-// is late, a part of its time counts for a later message.
-void PipeLink::RecordTimes() {
+// Records the time per byte of the timed message once both ends are done with it. The time begins
+// when both ranks are ready, so that it does not contain the delay of a rank that is late.
+void PipeLink::RecordTime() {
+  if (!timed_) return;
+  const auto times = parts_.out.TimesOfReader();
+  if (!times) return;
   constexpr std::uint64_t kUnit = 64 << 10;
-  const CopyTime own = parts_.out.own_time(), reader = parts_.out.ReaderTime();
-  const auto per_unit = [](const CopyTime& now, const CopyTime& before) {
-    const std::uint64_t bytes = now.bytes - before.bytes;
-    return bytes == 0 ? 0 : (now.ticks - before.ticks) * kUnit / bytes;
-  };
-  if (reader.bytes == reader_before_.bytes) return;
-  if (race_) race_->Record(per_unit(own, own_before_) + per_unit(reader, reader_before_));
-  own_before_ = own;
-  reader_before_ = reader;
+  const std::uint64_t begin = std::max(timed_->begin, times->from);
+  const std::uint64_t end = std::max(timed_->acknowledged, times->until);
+  timed_->race->Record(end > begin ? (end - begin) * kUnit / timed_->bytes : 0);
+  timed_.reset();
 }
 
 std::uint64_t PipeLink::SendRts(View data) {
+  RecordTime();
+  times_current_ = false;
   const std::uint64_t told = OfferNumber(data);
+  parts_.out.CountMessage(times_current_);
   if (told != 0) parts_.out.CountRts();
   return told;
+}
+
+void PipeLink::BeginReceive() {
+  if (IsTimed()) ready_ = parts_.offers.ticks();
+}
+
+void PipeLink::EndReceive() {
+  if (IsTimed() && parts_.in.CountMessage())
+    parts_.in.ShowTimes({.from = ready_, .until = parts_.offers.ticks()});
 }
 
 Result<std::optional<bool>> PipeLink::TakeAck() {
@@ -122,6 +133,7 @@ Result<std::optional<bool>> PipeLink::TakeAck() {
       parts_.out.reader_closed() || IsPeerGone();  // loaded before the answer, as in Read
   const std::optional<bool> answer = parts_.out.TakeAck();
   if (!answer && left) return LostError();
+  if (answer && times_current_) timed_->acknowledged = parts_.offers.ticks();
   if (answer == false) (told_mapping_ ? refuses_mapping_ : refuses_reading_) = true;
   return answer;
 }
@@ -155,9 +167,7 @@ Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::b
     copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
     return true;
   }
-  const std::uint64_t begin = parts_.in.Now();
   const bool fetched = GetPiece(offer, at, to, copy);
-  if (fetched) parts_.in.CountCopy(begin, to.size());
   // Checked after the copy: the peer changes the data only after it has withdrawn the offer.
   if (fetched && (parts_.in.withdrawn() || IsPeerGone())) return LostError();
   return fetched;

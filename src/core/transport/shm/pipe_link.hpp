@@ -56,13 +56,23 @@ class PipeLink final : public Link {
   Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
                    CopyFunction copy) override;
   void SendAck(bool taken) override { parts_.in.SendAck(taken); }
+  void BeginReceive() override;
+  void EndReceive() override;
 
  private:
   // How data reaches the peer: copied through the pipe, copied past the caches, or read in place.
   enum class DataPath : std::uint32_t { kCopied, kStreamed, kRead };
+  // A message whose time decides between the paths.
+  struct TimedMessage {
+    Race* race;
+    std::size_t bytes;
+    std::uint64_t begin;
+    std::uint64_t acknowledged = 0;  // when the answer to its offer was seen; 0: none yet
+  };
   std::uint64_t OfferNumber(View data);
   DataPath ChoosePath(std::size_t bytes);
-  void RecordTimes();
+  void RecordTime();
+  bool IsTimed() const { return parts_.own_offer == nullptr && parts_.offers.ticks != nullptr; }
   bool GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, CopyFunction copy);
   bool IsPeerGone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
   bool WriterLeft() const { return parts_.in.writer_closed() || IsPeerGone(); }
@@ -74,9 +84,11 @@ class PipeLink final : public Link {
   bool refuses_mapping_ = false, refuses_reading_ = false;
   bool told_mapping_ = false;  // the last offer is registered memory
   std::vector<Race> races_;    // by the number of bits of a size; empty before the first choice
-  Race* race_ = nullptr;       // of the last message
-  CopyTime own_before_, reader_before_;  // at the last record
-  std::optional<Error> broken_;          // sticky; does not affect data that was read earlier
+  std::optional<TimedMessage> timed_;  // one at a time
+  bool times_current_ = false;         // it is the current message
+  Race* untimed_ = nullptr;  // its message followed a timed one closely; the next timed one is its
+  std::uint64_t ready_ = 0;  // when this rank was ready for the message that it receives
+  std::optional<Error> broken_;  // sticky; does not affect data that was read earlier
 };
 
 }  // namespace ringlet::transport
