@@ -35,7 +35,7 @@ Algorithm PreferredOnHost(CallKind kind, std::size_t bytes, const Layout& layout
   if (bytes <= shm.one_shot_max / blocks && FitsOneShot(kind, bytes, layout))
     return Algorithm::kOneShot;
   // The threshold applies to all blocks of a rank together, so the bound per block is rounded up.
-  const bool large = bytes >= (shm.adaptive_min + blocks - 1) / blocks;
+  const bool large = bytes >= (shm.AdaptiveMin(kind) + blocks - 1) / blocks;
   return large ? Algorithm::kAdaptive : Algorithm::kSlices;
 }
 
@@ -55,7 +55,7 @@ std::vector<std::size_t> BoundsOf(CallKind kind, const Layout& layout, const Tun
   std::vector<std::size_t> bounds = tuner.measured.BoundsOf(kind, RanksOf(layout));
   bounds.insert(bounds.end(),
                 {0, tuner.shm.one_shot_max / blocks, layout.post_bytes / blocks,
-                 (std::max<std::size_t>(tuner.shm.adaptive_min, 1) - 1) / blocks, kAnyBytes});
+                 (std::max<std::size_t>(tuner.shm.AdaptiveMin(kind), 1) - 1) / blocks, kAnyBytes});
   std::ranges::sort(bounds);
   const auto twice = std::ranges::unique(bounds);
   bounds.erase(twice.begin(), twice.end());

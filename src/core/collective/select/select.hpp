@@ -26,6 +26,13 @@ struct ShmThresholds {
   // between the two. (EPYC, 2 ranks: one_shot is faster at 4 KiB, slices at 8 KiB.)
   std::size_t one_shot_max = 6 << 10;
   std::size_t adaptive_min = 6 << 10;
+  // The same for a broadcast. In slices, the root does not wait for the other ranks, so a row of
+  // broadcasts takes half the time up to 64 KiB.
+  std::size_t adaptive_broadcast_min = 64 << 10;
+
+  std::size_t AdaptiveMin(CallKind kind) const {
+    return kind == CallKind::kBroadcast ? adaptive_broadcast_min : adaptive_min;
+  }
 };
 
 /// The values that determine the choice. Equal on all ranks of a communicator.

@@ -131,6 +131,13 @@ TEST(SelectOnHost, SmallMessagesAreOneShotAndLargeOnesAdaptive) {
   EXPECT_EQ(WayFor(CallKind::kGather, 6 << 10), Algorithm::kOneShot);
 }
 
+TEST(SelectOnHost, TheRootOfAMediumBroadcastDoesNotWait) {
+  EXPECT_EQ(WayFor(CallKind::kBroadcast, 6 << 10), Algorithm::kOneShot);
+  EXPECT_EQ(WayFor(CallKind::kBroadcast, (6 << 10) + 1), Algorithm::kSlices);
+  EXPECT_EQ(WayFor(CallKind::kBroadcast, (64 << 10) - 1), Algorithm::kSlices);
+  EXPECT_EQ(WayFor(CallKind::kBroadcast, 64 << 10), Algorithm::kAdaptive);
+}
+
 TEST(SelectOnHost, TakesSlicesBetweenOneShotAndAdaptive) {
   const Tuner tuner{.shm = {.one_shot_max = 1000, .adaptive_min = 2000}};
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 1000, tuner), Algorithm::kOneShot);
