@@ -229,6 +229,7 @@ class TimedPair {
   /// Sends a message and then another one, before the first one is received unless it is offered.
   Path SendBehind(View first, View data, std::uint64_t copy_cost, std::uint64_t read_cost) {
     if (const std::uint64_t offer = ends_[0]->SendRts(first); offer != 0) {
+      ++offers_before_;
       Receive(offer, first.size());
     } else {
       EXPECT_EQ(ends_[0]->Write(first).value(), first.size());
@@ -236,6 +237,9 @@ class TimedPair {
     }
     return Send(data, copy_cost, read_cost);
   }
+
+  /// Returns the number of first messages of SendBehind that were offered.
+  int offers_before() const { return offers_before_; }
 
   static constexpr std::size_t kRing = 64 << 10, kFootprint = PipeFootprint(kRing);
 
@@ -263,6 +267,7 @@ class TimedPair {
   std::vector<Line> lines_ = std::vector<Line>(2 * kFootprint / sizeof(Line));
   DoorbellWord words_[2];
   std::unique_ptr<PipeLink> ends_[2];
+  int offers_before_ = 0;
   std::size_t behind_ = 0;  // bytes of a message that arrived and was not received
 };
 
@@ -319,6 +324,7 @@ TEST(PipeLink, TimesAMessageAlthoughOthersFollowIt) {
     ++used[pair.SendBehind(Bytes(5'000), Bytes(20'000), 1000, 10)];
   }
   EXPECT_GT(used[TimedPair::kRead], 50);
+  EXPECT_GT(pair.offers_before(), 0) << "the paths of the first message are tried, too";
 }
 
 TEST(PipeLink, MessagesBelowTheSizeOfAnOfferAreCopied) {
