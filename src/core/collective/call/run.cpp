@@ -94,7 +94,7 @@ Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy&
     RINGLET_TRY_ASSIGN(bool done, operation.Advance());
     if (done) return Ok();
     const WaitTarget* const place = operation.place();
-    if (!place && turn % kTurnsPerCheck == 0) RINGLET_TRY(policy.check());
+    if (turn % kTurnsPerCheck == 0) RINGLET_TRY(policy.check());
     if (operation.moved()) {
       idle = 0;
       continue;
@@ -126,7 +126,7 @@ Status RunAllToEnd(std::span<Operation* const> operations,
       idle = moved ? 0 : idle + 1;
       continue;
     }
-    idle = 0;
+    // After a sleep without news the group sleeps again.
     RINGLET_TRY(group.Sleep(poll, policy.sleep_max));
   }
   return Ok();

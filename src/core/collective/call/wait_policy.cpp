@@ -22,20 +22,25 @@ WaitPolicy WaitPolicy::WithCores() {
   // worth yielding. A rank that soon sleeps instead wakes up on that core again and stays there (70
   // us for an operation of 0.1 us), because the kernel moves only runnable tasks, each millisecond.
   constexpr std::uint32_t kLooks = 200;
-  constexpr std::uint32_t kYields = 4000;  // about a millisecond
+  constexpr std::uint32_t kYields = 4000;  // one or two milliseconds
   return {.looks = kLooks, .yields = kYields};
 }
 
-WaitPolicy WaitPolicy::Sharing() {
+WaitPolicy WaitPolicy::Sharing(std::size_t ranks_per_core) {
+  // A process that finds nothing to do takes some 40 us of its core, if there are many.
+  constexpr Instant kTurnPerRank = std::chrono::microseconds(80);
+  constexpr std::size_t kRanksMax = 1000;
+
   // About half a millisecond if the core has nothing else to do: a rank on another core may copy
   // data for that long, and to wake a core takes up to 50 us.
-  constexpr std::uint32_t kYields = 2000;
-  return {.looks = 0, .yields = kYields};
+  constexpr std::uint32_t kYields = 1000;
+  const auto ranks = static_cast<std::int64_t>(std::min(ranks_per_core, kRanksMax));
+  return {.looks = 0, .yields = kYields, .turn = std::max(WaitPolicy{}.turn, kTurnPerRank * ranks)};
 }
 
 WaitPolicy WaitPolicy::ForOtherHosts() const {
   constexpr std::uint32_t kYields = 400;  // about 100 us: a message there and back in a rack
-  return {.looks = 0, .yields = yields == 0 ? 0 : kYields, .clock = clock};
+  return {.looks = 0, .yields = yields == 0 ? 0 : kYields, .clock = clock, .turn = turn};
 }
 
 namespace {
@@ -74,8 +79,8 @@ bool YieldMeter::TryYield(Instant now) {
 
 void YieldMeter::RecordYield(Instant begin, Instant end) {
   const Instant took = end - begin;
-  const Instant earned = std::min(took * kEarning, kWorth);
-  const Instant lost = std::max(took - kTurn, Instant(0));
+  const Instant earned = took < kAtOnce ? Instant(0) : std::min(took * kEarning, kWorth);
+  const Instant lost = std::max(took - turn_, Instant(0));
   credit_ = std::min(credit_ + earned - lost, kCreditMax);
   const bool fails = credit_ < Instant(0);
   if (fails) credit_ = Instant(0);
@@ -97,13 +102,15 @@ bool Spinner::SpinOnce(std::uint32_t idle) {
     Pause();
     return true;
   }
-  if (idle - wait_policy_.looks >= wait_policy_.yields) return false;
+  const std::uint32_t yields = idle - wait_policy_.looks;
+  if (yields >= wait_policy_.yields) return false;
   if (!wait_policy_.clock) {
     std::this_thread::yield();
     return true;
   }
   const Instant begin = wait_policy_.clock();
-  if (!meter_.TryYield(begin)) return false;
+  if (yields == 0) yields_until_ = begin + kTurnsMax * wait_policy_.turn;
+  if (begin >= yields_until_ || !meter_.TryYield(begin)) return false;
   std::this_thread::yield();
   meter_.RecordYield(begin, wait_policy_.clock());
   return true;

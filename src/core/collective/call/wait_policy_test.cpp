@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -98,6 +99,17 @@ TEST(Spinner, SpinsThenYieldsThenStops) {
   EXPECT_FALSE(Spinner().SpinOnce(0));
 }
 
+TEST(Spinner, ChecksWhileItSpins) {
+  auto arena = Arena::Create({.ranks = 2});
+  ASSERT_TRUE(arena.ok());
+  ShmCollective engine(*arena, 0, WaitPolicy{.looks = std::numeric_limits<std::uint32_t>::max()});
+  const RunPolicy policy{.check = []() -> Status {
+                           return Error{Code::kTimeout, "too late"};
+                         },
+                         .sleep_max = std::chrono::milliseconds(1)};
+  EXPECT_FALSE(RunOnHost(engine, {.kind = CallKind::kBarrier}, policy).ok());
+}
+
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
@@ -117,6 +129,17 @@ TEST(Spinner, SleepsWhereYieldsGiveTheCoreToAnotherProgram) {
   EXPECT_FALSE(spinner.SpinOnce(1));
   slow_clock_step *= 4;
   EXPECT_TRUE(spinner.SpinOnce(1));  // it yields again
+}
+
+TEST(Spinner, SleepsAfterEightTurnsOfOtherRanks) {
+  Spinner spinner({.looks = 1, .yields = 1000, .clock = &SlowClock});
+  slow_clock_step = WaitPolicy{}.turn;
+  std::uint32_t idle = 0;
+  while (spinner.SpinOnce(idle)) ++idle;
+  EXPECT_GE(idle, 3u);
+  EXPECT_LE(idle, 9u);
+  EXPECT_FALSE(spinner.SpinOnce(idle + 1)) << "a wait that goes on";
+  EXPECT_TRUE(spinner.SpinOnce(1)) << "the next wait";
 }
 
 // Yields as often as the meter permits, each of which takes `took`. Returns their number.
@@ -160,7 +183,7 @@ TEST(YieldMeter, KeepsYieldingToRanksThatCopy) {
 TEST(YieldMeter, YieldsThatReturnAtOnceDoNotPayForLongOnes) {
   YieldMeter meter;
   Instant now(0);
-  for (int i = 0; i < 2000; ++i) meter.RecordYield(now, now + Instant(200));
+  for (int i = 0; i < 100'000; ++i) meter.RecordYield(now, now + Instant(200));
   meter.RecordYield(now, now + milliseconds(3));
   EXPECT_FALSE(meter.TryYield(now + milliseconds(3)));
 }
@@ -172,6 +195,18 @@ TEST(YieldMeter, SpendsUnderAPercentBesideABusyProgram) {
   const int yields = YieldFor(meter, now, std::chrono::seconds(100), milliseconds(3));
   EXPECT_LT(yields * milliseconds(3), now / 100);
   EXPECT_GT(yields, 100);
+}
+
+// With 64 ranks on each core, the core is with other ranks for that long.
+TEST(YieldMeter, ManyRanksOnACoreMakeATurnLonger) {
+  const Instant turn = WaitPolicy::Sharing(64).turn;
+  EXPECT_GT(turn, milliseconds(2));
+  EXPECT_EQ(WaitPolicy::Sharing(2).turn, WaitPolicy{}.turn);
+  EXPECT_EQ(WaitPolicy::Sharing(64).ForOtherHosts().turn, turn);
+  Spinner spinner({.looks = 0, .yields = 1000, .clock = &SlowClock, .turn = turn});
+  slow_clock_step = milliseconds(2);
+  EXPECT_TRUE(spinner.SpinOnce(0));
+  EXPECT_TRUE(spinner.SpinOnce(1));
 }
 
 TEST(YieldMeter, PausesFourTimesAsLongAsTheLastYieldTookThenEight) {

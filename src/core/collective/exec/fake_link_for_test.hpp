@@ -100,6 +100,8 @@ class FakeLink final : public transport::Link {
   std::string_view kind() const override { return "fake"; }
   bool in_memory() const override { return true; }
 
+  /// Makes this rank write its data, as after a refused offer.
+  void refuse() { refused_ = true; }
   bool fetches() const override { return offers_ != Offers::kUnknown; }
   std::uint64_t SendRts(View data) override {
     RINGLET_ASSERT(out_.offered.empty() && !out_.withdrawn);

@@ -192,7 +192,7 @@ Status Messages::Pump(Lane& lane) {
 void Messages::Take(Lane& lane, std::size_t message) {
   lane.current = message;
   lane.prefix_bytes = lane.bytes = 0;
-  lane.offered = false;
+  lane.begun = lane.offered = false;
   lane.offer = 0;
   if (message == kNone) return;
   // Sender and receiver compute the same value.
@@ -213,7 +213,7 @@ void Messages::BeginSend(Lane& lane, const Message& message) {
 }
 
 Result<std::size_t> Messages::PumpSend(Lane& lane, const Message& message) {
-  if (lane.prefix_bytes == 0 && !lane.offered) BeginSend(lane, message);
+  if (!std::exchange(lane.begun, true)) BeginSend(lane, message);
   const View prefix = View(lane.prefix).first(lane.prefix_end).subspan(lane.prefix_bytes);
   if (lane.offered && prefix.empty()) return AwaitAnswer(lane, message);
   const View data = lane.offered ? View() : message.from.subspan(lane.bytes);

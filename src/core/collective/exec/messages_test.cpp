@@ -110,6 +110,24 @@ TEST(Messages, AreFetchedOrWrittenBesideOtherMessages) {
   }
 }
 
+TEST(Messages, AnnounceDataOnceWhileTheLinkIsFull) {
+  constexpr std::size_t kBytes = transport::kRtsBytesMin;
+  const Bytes data = Pattern(kBytes, 1);
+  Bytes first(kBytes), second(kBytes);
+  FakeNetwork network(kHeaderBytes + 8 + kBytes, 1, FakeLink::Offers::kTaken);
+  network.Link(Rank{0}, Rank{1})->refuse();
+  Messages zero({SendMessageTo(Rank{1}, data), SendMessageTo(Rank{1}, data)}, Rank{0},
+                network.LinksOf(Rank{0}));
+  Messages one({ReceiveFrom(Rank{0}, Rank{1}, first), ReceiveFrom(Rank{0}, Rank{1}, second)},
+               Rank{1}, network.LinksOf(Rank{1}));
+  for (int turn = 0; turn < 100; ++turn) ASSERT_FALSE(zero.Advance().value());
+  const FakePipe& pipe = network.Pipe(Rank{0}, Rank{1});
+  EXPECT_EQ(pipe.held(), kHeaderBytes + 8 + kBytes);
+  EXPECT_EQ(pipe.announced, 2);
+  ASSERT_TRUE(RunBoth(zero, one).ok());
+  EXPECT_EQ(second, data);
+}
+
 TEST(Messages, AreNotFetchedAfterTheirWithdrawal) {
   FakeNetwork network(4096, 1, FakeLink::Offers::kTaken);
   const Bytes data = Pattern(kFetched, 1);

@@ -53,18 +53,31 @@ bool HasCoreForEachRank(const std::vector<CpuSet>& ranks) {
   return true;
 }
 
+namespace {
+
+// Returns the number of ranks that may use the CPUs of `self`, for each of these CPUs.
+std::size_t RanksPerCore(const std::vector<CpuSet>& ranks, const CpuSet& self) {
+  if (self.empty()) return 1;
+  const auto sharing =
+      std::ranges::count_if(ranks, [&](const CpuSet& one) { return one.CountCommon(self) > 0; });
+  return (static_cast<std::size_t>(sharing) + self.Count() - 1) / self.Count();
+}
+
+}  // namespace
+
 WaitPolicy WaitPolicyOf(const PeerTable& peer_table, Rank self, WaitChoice wait) {
   switch (wait) {
     case WaitChoice::kSpin: return WaitPolicy::WithCores();
-    case WaitChoice::kYield: return WaitPolicy::Sharing();
     case WaitChoice::kSleep: return WaitPolicy();
+    case WaitChoice::kYield:
     case WaitChoice::kAuto: break;
   }
   std::vector<CpuSet> local_host;
   for (const PeerInfo& peer_info : peer_table.peer_infos)
     if (peer_info.host_hash == peer_table.peer_infos[Index(self)].host_hash)
       local_host.push_back(peer_info.cpus);
-  return HasCoreForEachRank(local_host) ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
+  if (wait == WaitChoice::kAuto && HasCoreForEachRank(local_host)) return WaitPolicy::WithCores();
+  return WaitPolicy::Sharing(RanksPerCore(local_host, peer_table.peer_infos[Index(self)].cpus));
 }
 
 }  // namespace ringlet::comm

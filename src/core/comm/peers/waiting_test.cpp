@@ -65,6 +65,23 @@ TEST(Waiting, SpinsIfTheRanksOfItsHostHaveTheirOwnCores) {
   EXPECT_GT(WaitPolicyOf(peer_table, Rank{1}, WaitChoice::kAuto).yields, 0u);
 }
 
+TEST(Waiting, ATurnGrowsWithTheRanksOnTheCoresOfARank) {
+  PeerTable peer_table;
+  for (std::uint32_t rank = 0; rank < 130; ++rank) {
+    PeerInfo peer_info;
+    peer_info.host_hash = 1;
+    peer_info.cpus = CpuSet::Parse(rank == 128 ? "2" : rank == 129 ? "" : "0-1").value();
+    peer_table.peer_infos.push_back(peer_info);
+  }
+  using collective::WaitPolicy;
+  const auto turn = [&](std::uint32_t rank) {
+    return WaitPolicyOf(peer_table, Rank{rank}, WaitChoice::kAuto).turn;
+  };
+  EXPECT_EQ(turn(0), WaitPolicy::Sharing(64).turn);
+  EXPECT_EQ(turn(128), WaitPolicy::Sharing(1).turn);
+  EXPECT_EQ(turn(129), WaitPolicy::Sharing(1).turn) << "unknown cores";
+}
+
 TEST(Waiting, TheSettingOverridesTheDefault) {
   const PeerTable peer_table = TwoHosts();
   EXPECT_GT(WaitPolicyOf(peer_table, Rank{1}, WaitChoice::kSpin).looks, 0u);

@@ -34,19 +34,19 @@ struct PipeHeader {
   std::atomic<std::uint64_t> recent_bytes{0};  // size of `recent`
   std::atomic<std::uint64_t> recent[kPipeRecentBytes / 8] = {};
   alignas(64) std::atomic<std::uint64_t> read_bytes{0};  // only the reader writes this line
-  std::atomic<std::uint64_t> received_from{
-      0};  // times of message `received`: the reader was ready,
-  std::atomic<std::uint64_t> received_until{0};  // and had all of it
-  std::atomic<std::uint32_t> received{0};        // the last message with times
+  // Times of message number `received`: when the reader was ready for it and when it had all of it.
+  std::atomic<std::uint64_t> received_from{0};
+  std::atomic<std::uint64_t> received_until{0};
+  std::atomic<std::uint32_t> received{0};
   // Fields that a side checks on each call and that hardly ever change.
   alignas(64) std::atomic<std::uint32_t> room_wanted_bytes{0};  // 0 if the writer does not wait
   std::atomic<std::uint32_t> writer_closed{0};
   std::atomic<std::uint32_t> withdrawn{0};  // 1 if the writer's offers are invalid
   std::atomic<std::uint32_t> reader_closed{0};
   std::atomic<std::uint32_t> answers{0};  // twice the answered offers, plus 1 if the last was taken
-  std::atomic<std::uint32_t> timed{0};    // the message that the reader times
+  alignas(64) std::atomic<std::uint32_t> timed{0};  // number of the message that the reader times
 };
-static_assert(sizeof(PipeHeader) == 192 && std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(sizeof(PipeHeader) == 256 && std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t kPipeBytesMin = 64;
 inline constexpr std::size_t kPipeBytesMax = std::size_t{1} << 30;

@@ -88,9 +88,9 @@ PipeLink::DataPath PipeLink::ChoosePath(std::size_t bytes) {
   if (!parts_.out.has_wrapped()) return DataPath::kCopied;
   if (races_.empty()) races_.assign(std::numeric_limits<std::size_t>::digits + 1, Race(kPaths));
   Race& race = races_[static_cast<std::size_t>(std::bit_width(bytes))];
-  times_current_ = !timed_ && (!untimed_ || untimed_ == &race);
+  const bool may_time = !untimed_ || untimed_ == &race;
   untimed_ = timed_ ? &race : nullptr;
-  if (times_current_)
+  if (!timed_ && may_time)
     timed_ = TimedMessage{.race = &race, .bytes = bytes, .begin = parts_.offers.ticks()};
   const auto path = static_cast<DataPath>(race.way());
   parts_.out.set_stream(path == DataPath::kStreamed ? parts_.offers.stream : nullptr);
@@ -98,7 +98,8 @@ PipeLink::DataPath PipeLink::ChoosePath(std::size_t bytes) {
 }
 
 // Records the time per byte of the timed message once both ends are done with it. The time begins
-// when both ranks are ready, so that it does not contain the delay of a rank that is late.
+// when both ranks are ready, so that it does not contain the delay of a rank that is late. A time
+// that is not positive is ignored, because then the clocks of the ranks differ.
 void PipeLink::RecordTime() {
   if (!timed_) return;
   const auto times = parts_.out.TimesOfReader();
@@ -106,15 +107,15 @@ void PipeLink::RecordTime() {
   constexpr std::uint64_t kUnit = 64 << 10;
   const std::uint64_t begin = std::max(timed_->begin, times->from);
   const std::uint64_t end = std::max(timed_->acknowledged, times->until);
-  timed_->race->Record(end > begin ? (end - begin) * kUnit / timed_->bytes : 0);
+  if (end > begin) timed_->race->Record((end - begin) * kUnit / timed_->bytes);
   timed_.reset();
 }
 
 std::uint64_t PipeLink::SendRts(View data) {
   RecordTime();
-  times_current_ = false;
+  if (timed_) timed_->is_current = false;
   const std::uint64_t told = OfferNumber(data);
-  parts_.out.CountMessage(times_current_);
+  parts_.out.CountMessage(timed_ && timed_->is_current);
   if (told != 0) parts_.out.CountRts();
   return told;
 }
@@ -133,7 +134,7 @@ Result<std::optional<bool>> PipeLink::TakeAck() {
       parts_.out.reader_closed() || IsPeerGone();  // loaded before the answer, as in Read
   const std::optional<bool> answer = parts_.out.TakeAck();
   if (!answer && left) return LostError();
-  if (answer && times_current_) timed_->acknowledged = parts_.offers.ticks();
+  if (answer && timed_ && timed_->is_current) timed_->acknowledged = parts_.offers.ticks();
   if (answer == false) (told_mapping_ ? refuses_mapping_ : refuses_reading_) = true;
   return answer;
 }

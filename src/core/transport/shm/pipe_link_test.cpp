@@ -47,6 +47,7 @@ struct PipeLinkRig {
   os::KnownProcess processes[2] = {{}, Here()};
   std::shared_ptr<SharedBuffers> registered[2] = {};
   std::mutex* offers[2] = {};
+  RtsSizes sizes = {.reached_min = kRtsBytesMin, .kernel_min = kRtsBytesMin};
   std::shared_ptr<PipeMemory> memory = std::make_shared<PipeMemory>();
   std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<PipeLink> ends[2] = {Make(0), Make(1)};
@@ -65,7 +66,7 @@ struct PipeLinkRig {
                       .registered = registered[side],
                       .own_offer = offers[side],
                       .peer_offer = offers[1 - side],
-                      .offers = RtsSizes{.reached_min = kRtsBytesMin, .kernel_min = kRtsBytesMin}});
+                      .offers = sizes});
   }
 };
 
@@ -210,20 +211,32 @@ class TimedPair {
     const std::uint64_t offer = ends_[0]->SendRts(data);
     if (offer == 0) fake_clock.now += late;
     if (behind_ > 0) Receive(0, std::exchange(behind_, 0));
-    ends_[1]->BeginReceive();
+    if (!std::exchange(waits_, false)) ends_[1]->BeginReceive();
     fake_clock.step = offer != 0 ? read_cost : copy_cost;
     if (offer != 0) {
       EXPECT_TRUE(ends_[1]->Get(offer, 0, out, Plain).value());
       ends_[1]->SendAck(true);
-      EXPECT_EQ(ends_[0]->TakeAck().value(), true);
     } else {
       EXPECT_EQ(ends_[0]->Write(data).value(), data.size());
       EXPECT_EQ(ends_[1]->Read(out).value(), data.size());
     }
     ends_[1]->EndReceive();
+    if (offer != 0) {
+      EXPECT_EQ(ends_[0]->TakeAck().value(), true);
+    }
     EXPECT_TRUE(std::ranges::equal(out, data));
     if (offer != 0) return kRead;
     return fake_clock.streams == streams ? kCopied : kStreamed;
+  }
+
+  /// As Send, by a sender that is `late`.
+  Path SendToWaiting(View data, std::uint64_t copy_cost, std::uint64_t read_cost,
+                     std::uint64_t late) {
+    fake_clock.step = 0;
+    ends_[1]->BeginReceive();
+    fake_clock.now += late;
+    waits_ = true;
+    return Send(data, copy_cost, read_cost);
   }
 
   /// Sends a message and then another one, before the first one is received unless it is offered.
@@ -247,6 +260,7 @@ class TimedPair {
   void Receive(std::uint64_t offer, std::size_t bytes) {
     Bytes out(bytes);
     ends_[1]->BeginReceive();
+    fake_clock.step = 1;
     if (offer == 0) {
       EXPECT_EQ(ends_[1]->Read(out).value(), bytes);
     } else {
@@ -268,6 +282,7 @@ class TimedPair {
   DoorbellWord words_[2];
   std::unique_ptr<PipeLink> ends_[2];
   int offers_before_ = 0;
+  bool waits_ = false;      // the receiver, for the next message
   std::size_t behind_ = 0;  // bytes of a message that arrived and was not received
 };
 
@@ -278,7 +293,7 @@ TEST(PipeLink, TakesTheFastestOfThreePathsAfterItHasTriedEach) {
   };
   for (const Case& one :
        {Case{TimedPair::kCopied, 100, 1000, 1000}, Case{TimedPair::kRead, 1000, 100, 1000},
-        Case{TimedPair::kStreamed, 1000, 5000, std::uint64_t{0} - 900}}) {
+        Case{TimedPair::kStreamed, 10'000, 50'000, std::uint64_t{0} - 900}}) {
     fake_clock = {.streamed = one.streamed};
     TimedPair pair;
     Bytes data(20'000);
@@ -291,6 +306,36 @@ TEST(PipeLink, TakesTheFastestOfThreePathsAfterItHasTriedEach) {
     for (const int times : used) EXPECT_GT(times, 1);
     EXPECT_GT(used_late[one.fastest], 90) << "path " << one.fastest;
   }
+}
+
+TEST(PipeLink, ATimeContainsTheAnswerToAnOffer) {
+  fake_clock = {.streamed = 500};
+  TimedPair pair;
+  std::array<int, 3> used{};
+  for (int i = 0; i < 300; ++i) ++used[pair.Send(Bytes(20'000), 100, 90)];
+  EXPECT_GT(used[TimedPair::kCopied], 250)
+      << "an offer takes 90 until the data are there and 90 more";
+}
+
+TEST(PipeLink, TheDelayOfALateSenderDoesNotHideTheFastestPath) {
+  fake_clock = {.streamed = 500};
+  TimedPair pair;
+  std::array<int, 3> used{};
+  for (std::uint64_t i = 0; i < 300; ++i)
+    ++used[pair.SendToWaiting(Bytes(20'000), 1000, 100, 10'000 * i)];
+  EXPECT_GT(used[TimedPair::kRead], 250);
+}
+
+// Sizes that share a race take times in proportion.
+TEST(PipeLink, ATimeCountsByTheByte) {
+  fake_clock = {.streamed = 500'000};
+  TimedPair pair;
+  std::array<int, 3> used{};
+  for (int i = 0; i < 20; ++i) {
+    const std::size_t bytes = i < 7 ? 32'000 : 17'000;
+    ++used[pair.Send(Bytes(bytes), bytes * 3, bytes * 2)];
+  }
+  EXPECT_LE(used[TimedPair::kRead], 4) << "an offer takes 4 for each byte";
 }
 
 TEST(PipeLink, TheDelayOfALateReceiverIsNoReasonForAnotherPath) {
@@ -346,10 +391,11 @@ struct RegisteredRig {
   std::shared_ptr<const os::Shm> allocation =
       std::make_shared<os::Shm>(os::Shm::Create(2 * kLarge).value());
   SharedBuffers::Handle handle = 0;
-  PipeLinkRig rig = {.processes = {{}, {}}, .registered = {buffers[0], buffers[1]}};
+  RtsSizes sizes;
+  PipeLinkRig rig = {.processes = {{}, {}}, .registered = {buffers[0], buffers[1]}, .sizes = sizes};
   PipeLink &sender = *rig.ends[0], &receiver = *rig.ends[1];
 
-  RegisteredRig() {
+  explicit RegisteredRig(const RtsSizes& of = {.reached_min = kRtsBytesMin}) : sizes(of) {
     for (std::uint32_t rank = 0; rank < 2; ++rank) buffers[rank]->Publish(arena, rank);
     handle = buffers[0]->Register(allocation->bytes(), allocation).value();
     for (std::size_t i = 0; i < allocation->bytes().size(); ++i)
@@ -357,6 +403,34 @@ struct RegisteredRig {
   }
   View data() const { return allocation->bytes().subspan(100, kLarge); }
 };
+
+// Messages of registered memory have numbers as well, and are not timed.
+TEST(PipeLink, RegisteredMemoryIsOfferedBetweenTimedMessages) {
+  fake_clock = {.step = 1};
+  RegisteredRig its({.reached_min = kRtsBytesMin, .ticks = FakeTicks, .stream = FakeStream});
+  Bytes out(kRtsBytesMin);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(its.sender.Write(View(out).first(50)).value(), 50u);  // wraps the small ring
+    EXPECT_EQ(its.receiver.Read(std::span(out).first(50)).value(), 50u);
+    const bool is_registered = i % 2 == 1;
+    const std::uint64_t offer =
+        its.sender.SendRts(is_registered ? its.data().first(kRtsBytesMin) : View(out));
+    EXPECT_TRUE(offer != 0 || !is_registered);
+    its.receiver.BeginReceive();
+    if (offer != 0) {
+      EXPECT_EQ(its.receiver.Get(offer, 0, out, Plain).value(), is_registered);
+      its.receiver.SendAck(is_registered);
+      EXPECT_EQ(its.sender.TakeAck().value(), is_registered);
+    }
+    its.receiver.EndReceive();
+  }
+}
+
+TEST(PipeLink, RanksThatShareCoresDoNotOfferUnregisteredMemory) {
+  RegisteredRig its(RtsSizes::Sharing());
+  EXPECT_EQ(its.sender.SendRts(Bytes(kLarge)), 0u);
+  EXPECT_NE(its.sender.SendRts(its.data()), 0u);
+}
 
 TEST(PipeLink, TheReceiverReadsRegisteredMemoryDirectly) {
   RegisteredRig its;
