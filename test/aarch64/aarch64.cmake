@@ -25,6 +25,10 @@ string(JOIN ":" left_out
   ZeroCopyShm.TheRootDoesNotWriteToARankThatHasGivenUp
   ZeroCopyShm.ARankThatGivesUpAwaitsTheRootsWrite PipeLink.AnOfferIsFetched
   PipeLink.AWithdrawnOfferIsNotFetched PipeLink.TakesTheFastestOfThreePathsAfterItHasTriedEach
+  PipeLink.ATimeContainsTheAnswerToAnOffer PipeLink.ATimeCountsByTheByte
+  PipeLink.TheDelayOfALateReceiverIsNoReasonForAnotherPath
+  PipeLink.TheDelayOfALateSenderDoesNotHideTheFastestPath
+  PipeLink.TimesAMessageAlthoughOthersFollowIt PipeLink.TriesOtherPathsOnceTheRingHasBeenWritten
   PipeLink.MessagesBelowTheSizeOfAnOfferAreCopied
   ZeroCopyShm.AdaptiveOperationsTakeTheFastestWayWithTheSameResult SharedBuffers.ReadsOnlyFromVerifiedProcesses
   Shm.UsesAnUnnamedFileIfMemfdIsDenied)
