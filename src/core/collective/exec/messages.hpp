@@ -74,7 +74,7 @@ class Messages final : public Operation {
     std::size_t current = kNone;  // the running message
     std::size_t last = kNone;
     Prefix prefix = {};
-    bool begun = false;            // the link knows the current message that this rank sends
+    bool begun = false;            // SendRts was called for the current message, if it needs one
     std::size_t prefix_end = 0;    // size of the current message's prefix
     std::size_t prefix_bytes = 0;  // bytes of it sent or received
     std::size_t bytes = 0;         // data bytes of the current message sent or received

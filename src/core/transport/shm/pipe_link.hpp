@@ -67,7 +67,7 @@ class PipeLink final : public Link {
     Race* race;
     std::size_t bytes;
     std::uint64_t begin;
-    bool is_current = true;          // the last message
+    bool is_current = true;          // it is the last message that this rank sent
     std::uint64_t acknowledged = 0;  // when the answer to its offer was seen; 0: none yet
   };
   std::uint64_t OfferNumber(View data);
@@ -86,8 +86,10 @@ class PipeLink final : public Link {
   bool told_mapping_ = false;  // the last offer is registered memory
   std::vector<Race> races_;    // by the number of bits of a size; empty before the first choice
   std::optional<TimedMessage> timed_;  // one at a time
-  Race* untimed_ = nullptr;  // its message followed a timed one closely; the next timed one is its
-  std::uint64_t ready_ = 0;  // when this rank was ready for the message that it receives
+  // Race of the last message that was not timed, because another one was. The next timed message
+  // belongs to it.
+  Race* untimed_ = nullptr;
+  std::uint64_t ready_ = 0;      // when this rank was ready for the message that it receives
   std::optional<Error> broken_;  // sticky; does not affect data that was read earlier
 };
 
