@@ -12,10 +12,10 @@ inline constexpr auto kThresholdBytes = std::to_array<std::size_t>({
     32,         // in the cache line of a post; the header of a call over links
     64,         // a cache line
     1 << 10,    // the first write to a link
-    4 << 10,    // a page; a short message of TCP; messages by reference, each rank with a core
+    4 << 10,    // a page; a short message of TCP; messages by reference and timed, with a core
     16 << 10,   // one-shot; a block of a reduction
-    32 << 10,   // a slot; messages by reference, shared cores; a piece
-    64 << 10,   // a slice of a link
+    32 << 10,   // a slot; registered messages by reference, shared cores; a piece
+    64 << 10,   // a slice of a link; the last broadcast in slices
     128 << 10,  // a ring of payloads; fetched blocks
     256 << 10,  // a pipe; a stage; a chunk; a turn
     512 << 10,  // two stages
