@@ -38,6 +38,15 @@ struct HandleSlot {
   std::mutex mutex;
   HandleEntry entry = {};
   bool gone = false;  // destroyed or aborted
+  /// Counts the times that a thread took the lock to use the entry. While it does not change, the
+  /// entry does not change either.
+  std::atomic<std::uint64_t> uses{0};
+
+  std::unique_lock<std::mutex> Lock() {
+    std::unique_lock lock(mutex);
+    uses.store(uses.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    return lock;
+  }
 };
 
 /// The handles of one process. A child of fork() finds none of its parent's handles: it has copies
@@ -79,20 +88,26 @@ std::shared_ptr<HandleSlot> LookUp(Registry& registry, ncclComm_t handle) {
 
 /// The slot that a thread used last. Repeated use of one communicator takes no global lock.
 struct LastSlot {
-  const Registry* registry = nullptr;
+  comm::ForkGuard fork_guard = {};
   ncclComm_t handle = nullptr;
   std::shared_ptr<HandleSlot> slot = {};
+  /// The communicator, if it takes operations and `slot` has been used `uses` times. Repeated
+  /// operations then take no lock at all. Keeps no communicator alive.
+  std::weak_ptr<comm::Communicator> active = {};
+  std::uint64_t uses = 0;
+  CommOptions options = {};
+
+  bool Holds(ncclComm_t wanted) const { return handle == wanted && slot && fork_guard.IsHere(); }
 };
+os::PerThread<LastSlot> last_slots;
 
 /// Null: the process never created the handle, or it is destroyed. Valid until this thread looks up
 /// another handle. Handles are never reused, so a cached slot stays valid.
 HandleSlot* SlotOf(ncclComm_t handle) {
-  static os::PerThread<LastSlot> last_slots;
-  Registry& registry = TheRegistry();
   LastSlot& last = last_slots.Get();
-  if (last.handle == handle && last.registry == &registry && last.slot) [[likely]]
+  if (last.Holds(handle)) [[likely]]
     return last.slot.get();
-  last = {&registry, handle, LookUp(registry, handle)};
+  last = {.handle = handle, .slot = LookUp(TheRegistry(), handle)};
   return last.slot.get();
 }
 
@@ -213,7 +228,7 @@ template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<HandleEntry&>())) {
   HandleSlot* const slot = SlotOf(handle);
   if (!slot) return Unknown(handle);
-  const std::lock_guard lock(slot->mutex);
+  const auto lock = slot->Lock();
   if (slot->gone) return Unknown(handle);
   return use(slot->entry);
 }
@@ -236,7 +251,7 @@ void LeaveAtExit(int exit_status, void* /*unused*/) {
   for (const auto& slot : slots) {
     std::shared_ptr<comm::Communicator> left;
     {
-      const std::lock_guard lock(slot->mutex);
+      const auto lock = slot->Lock();
       if (slot->gone) continue;
       HandleEntry& entry = slot->entry;
       static_cast<void>(Settle(entry));
@@ -326,7 +341,7 @@ Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>
   std::vector<std::unique_lock<std::mutex>> locks;
   for (const auto& [handle, slot] : slots) {
     if (!slot) return Unknown(handle);
-    locks.emplace_back(slot->mutex);
+    locks.push_back(slot->Lock());
     if (slot->gone) return Unknown(handle);
     RINGLET_TRY(Ready(slot->entry));
   }
@@ -355,10 +370,13 @@ Result<FormedCommunicator> FindParent(ncclComm_t handle) {
 
 namespace {
 
+/// Returns true if the communicator takes operations, and will until the entry is used.
+bool IsUntouched(const HandleEntry& entry) {
+  return !entry.forming && !entry.child && !entry.running && !entry.finalized && !entry.rests;
+}
+
 Status Active(HandleEntry& entry) {
-  const bool untouched = !entry.forming && !entry.child && !entry.running && !entry.finalized &&
-                         !entry.rests && !entry.communicator->revoked();
-  if (untouched) [[likely]]
+  if (IsUntouched(entry) && !entry.communicator->revoked()) [[likely]]
     return Ok();
   RINGLET_TRY(NotFinalized(entry));
   RINGLET_TRY(NotSuspended(entry));
@@ -369,9 +387,24 @@ Status Active(HandleEntry& entry) {
 }  // namespace
 
 Status FindActive(ncclComm_t handle, FormedCommunicator& found) {
+  LastSlot* const last = last_slots.Find();
+  if (last && last->Holds(handle) && last->uses == last->slot->uses.load(std::memory_order_acquire))
+      [[likely]] {
+    found.communicator = last->active.lock();
+    if (found.communicator && !found.communicator->revoked()) [[likely]] {
+      found.options = last->options;
+      found.has_issued = false;
+      return Ok();
+    }
+  }
   return WithEntry(handle, [&](HandleEntry& entry) -> Status {
     RINGLET_TRY(Active(entry));
     found = FormedCommunicatorOf(entry);
+    if (!IsUntouched(entry) || entry.issued) return Ok();
+    LastSlot& used = last_slots.Get();
+    used.active = entry.communicator;
+    used.uses = used.slot->uses.load(std::memory_order_relaxed);
+    used.options = entry.options;
     return Ok();
   });
 }
@@ -535,7 +568,7 @@ Result<HandleEntry> Withdraw(ncclComm_t handle, bool at_any_time) {
   if (!slot) return Unknown(handle);
   HandleEntry entry;
   {
-    const std::lock_guard lock(slot->mutex);
+    const auto lock = slot->Lock();
     if (slot->gone) return Unknown(handle);
     // A communicator that failed to form can be destroyed too.
     const bool formed = !slot->entry.forming || slot->entry.forming->outcome().has_value();

@@ -17,6 +17,9 @@ namespace {
 
 using collective::Operation;
 
+// Looks for a small message before the regular wait begins, about 1 us.
+constexpr std::uint32_t kLooksForSmall = 64;
+
 collective::WaitPolicy Timed(collective::WaitPolicy wait_policy) {
   wait_policy.clock = &os::Now;
   return wait_policy;
@@ -114,6 +117,18 @@ Status Communicator::Run(std::span<const Transfer> transfers) {
     return occupancy.Check();
   if (const auto failed = failure()) return *failed;
   for (const Transfer& transfer : transfers) RINGLET_TRY(CheckTransfer(transfer, place().ranks));
+  if (!transfers.empty() && observers_.empty()) [[likely]] {
+    RecordMessages(transfers);
+    const std::uint32_t looks = std::min(spinner_.wait_policy().looks, kLooksForSmall);
+    transfers = messenger_.RunSmall(transfers, sequence_, looks);
+    if (transfers.empty()) {
+      Finish();
+      return Ok();
+    }
+    messenger_.Collect(transfers, sequence_);
+    RINGLET_TRY_ASSIGN(const Started started, messenger_.Start(sequence_));
+    return RunToEnd(*started);
+  }
   RINGLET_TRY_ASSIGN(const Started started, Start(transfers));
   return RunToEnd(*started);
 }
@@ -198,13 +213,18 @@ Status Communicator::Start(const Call& call, Started& started) {
 Result<Started> Communicator::Start(std::span<const Transfer> transfers) {
   const std::span<const collective::Message> messages = messenger_.Collect(transfers, sequence_);
   if (!messages.empty()) {
-    std::uint64_t bytes = 0;
-    for (const collective::Message& one : messages) bytes += one.from.size() + one.to.size();
-    Record(messages.front().fingerprint, bytes, static_cast<std::uint32_t>(messages.size()),
-           messages.front().peer);
+    RecordMessages(transfers);
     for (const auto& observer : observers_) observer->BeganMessages(messages);
   }
   return messenger_.Start(sequence_);
+}
+
+void Communicator::RecordMessages(std::span<const Transfer> transfers) {
+  std::uint64_t bytes = 0;
+  for (const Transfer& one : transfers) bytes += one.from.size() + one.to.size();
+  const Transfer& first = transfers.front();
+  Record(FingerprintOf(first, sequence_, place().self), bytes,
+         static_cast<std::uint32_t>(transfers.size()), first.peer);
 }
 
 Started Communicator::Start(OneSidedWork work) {

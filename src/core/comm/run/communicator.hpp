@@ -155,6 +155,8 @@ class Communicator {
   /// Records this rank's call for later queries. Arguments  as FlightRecorder::Begin
   void Record(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
               Rank peer = Rank{});
+  /// \pre  not empty
+  void RecordMessages(std::span<const Transfer> transfers);
   /// Counts the call as this rank's next and records it.
   void Begin(const Call& call);
   Result<Started> Start(const AllToAllVCall& call);

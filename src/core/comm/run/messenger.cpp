@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 
 namespace ringlet::comm {
+namespace {
+
+/// Returns true if no link offers the message instead of writing it.
+bool IsSmall(const Transfer& transfer) {
+  return transfer.from.size() + transfer.to.size() < transport::kRtsBytesMin;
+}
+
+}  // namespace
 
 std::span<const collective::Message> Messenger::Collect(std::span<const Transfer> transfers,
                                                         std::uint64_t sequence) {
@@ -11,11 +19,7 @@ std::span<const collective::Message> Messenger::Collect(std::span<const Transfer
     const std::size_t bytes = transfer.count * SizeOf(transfer.type);
     messages_.push_back({.peer = transfer.peer,
                          .sends = transfer.sends,
-                         .fingerprint = {.sequence = sequence,
-                                         .operation = CallKind::kSendReceive,
-                                         .type = transfer.type,
-                                         .count = transfer.count,
-                                         .root = transfer.sends ? transfer.peer : self_},
+                         .fingerprint = FingerprintOf(transfer, sequence, self_),
                          .from = transfer.from,
                          .to = transfer.to,
                          .sent = transfer.sends ? backend_.CountMessage(transfer.peer, bytes,
@@ -23,6 +27,33 @@ std::span<const collective::Message> Messenger::Collect(std::span<const Transfer
                                                 : nullptr});
   }
   return messages_;
+}
+
+std::span<const Transfer> Messenger::RunSmall(std::span<const Transfer> transfers,
+                                              std::uint64_t sequence, std::uint32_t looks) {
+  // A machine counts its messages. If the first message is large, most are.
+  if (!IsSmall(transfers.front()) || backend_.machine() != nullptr) return transfers;
+  const auto run = [&](const Transfer& transfer) {
+    transport::Link* const link = links_.links().Find(transfer.peer);
+    if (link == nullptr || !IsSmall(transfer)) return false;
+    const collective::Header header = collective::EncodeHeader(
+        FingerprintOf(transfer, sequence, self_), transfer.sends ? self_ : transfer.peer);
+    if (transfer.sends) return link->WriteWhole(header, transfer.from);
+    while (!link->ReadWhole(header, transfer.to))
+      if (looks == 0 || --looks == 0) return false;
+    return true;
+  };
+  rest_.clear();
+  // Sends first, because peers wait for them. No message overtakes one that remains.
+  for (const bool sends : {true, false}) {
+    bool runs = true;
+    for (const Transfer& transfer : transfers) {
+      if (transfer.sends != sends) continue;
+      runs = runs && run(transfer);
+      if (!runs) rest_.push_back(transfer);
+    }
+  }
+  return rest_;
 }
 
 Result<Started> Messenger::Start(std::uint64_t sequence) {

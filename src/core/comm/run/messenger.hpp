@@ -12,6 +12,16 @@
 
 namespace ringlet::comm {
 
+/// Returns the call that a message is, for both of its ends.
+inline collective::Fingerprint FingerprintOf(const Transfer& transfer, std::uint64_t sequence,
+                                             Rank self) {
+  return {.sequence = sequence,
+          .operation = CallKind::kSendReceive,
+          .type = transfer.type,
+          .count = transfer.count,
+          .root = transfer.sends ? transfer.peer : self};
+}
+
 /// Belongs to the thread that runs the operations.
 class Messenger {
  public:
@@ -23,6 +33,11 @@ class Messenger {
   /// \param sequence  collectives before them
   std::span<const collective::Message> Collect(std::span<const Transfer> transfers,
                                                std::uint64_t sequence);
+  /// Runs as many of these messages as need neither a new link nor a wait, and only small ones, as
+  /// Start would. A receive waits for `looks` looks at its link. Returns the others, in order.
+  /// Valid until the next call. Cost  a few stores and loads a message, no allocation
+  std::span<const Transfer> RunSmall(std::span<const Transfer> transfers, std::uint64_t sequence,
+                                     std::uint32_t looks);
   /// Begins the collected messages. Errors  as LinksOnDemand::Exchange
   Result<Started> Start(std::uint64_t sequence);
 
@@ -30,6 +45,7 @@ class Messenger {
   LinksOnDemand& links_;
   Backend& backend_;
   const Rank self_;
+  std::vector<Transfer> rest_;  // of RunSmall
   std::vector<collective::Message> messages_;
   collective::Messages running_;
 };

@@ -96,11 +96,18 @@ void CloseInChildren(int socket) {
   RecordSocket(socket);
 }
 
-std::uint64_t ForkGeneration() {
+namespace detail {
+
+constinit std::atomic<const Word*> generation_word{nullptr};
+
+std::uint64_t FindForkGeneration() {
   static Word* const word = MapWord();
   if (word == nullptr) return static_cast<std::uint64_t>(::getpid());
+  generation_word.store(word, std::memory_order_release);
   const std::uint64_t number = word->load(std::memory_order_relaxed);
   return number != 0 ? number : Number(*word);
 }
+
+}  // namespace detail
 
 }  // namespace ringlet::os

@@ -11,7 +11,22 @@ namespace ringlet::os {
 /// A constant number of this process that differs from those of the processes it was forked from.
 /// It is in a page that Linux clears in the child of every fork (MADV_WIPEONFORK). Cost  a load;
 /// one system call if the system lacks such pages.
-std::uint64_t ForkGeneration();
+inline std::uint64_t ForkGeneration();
+
+namespace detail {
+/// Null until the first call, and always if the system lacks such pages.
+extern constinit std::atomic<const std::atomic<std::uint64_t>*> generation_word;
+std::uint64_t FindForkGeneration();
+}  // namespace detail
+
+inline std::uint64_t ForkGeneration() {
+  if (const auto* const word = detail::generation_word.load(std::memory_order_acquire)) [[likely]] {
+    const std::uint64_t number = word->load(std::memory_order_relaxed);
+    if (number != 0) [[likely]]
+      return number;
+  }
+  return detail::FindForkGeneration();
+}
 
 /// An object that each process has for itself: made at the first use, and made anew in a child of
 /// fork(). A child must not wait for a lock in its parent's object, because the thread that held it

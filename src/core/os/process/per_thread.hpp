@@ -12,7 +12,8 @@
 namespace ringlet::os {
 
 /// Has static storage: its key is never released.
-template <typename T>
+/// \tparam Unique  differs for each variable, so that two of the same T are independent
+template <typename T, typename Unique = decltype([] {})>
 class PerThread {
  public:
   PerThread() : has_key_(::pthread_key_create(&key_, &Delete) == 0) {}
@@ -26,18 +27,23 @@ class PerThread {
     return known ? *known : Make();
   }
   /// Returns null if this thread has not used the object yet.
-  T* Find() { return has_key_ ? static_cast<T*>(::pthread_getspecific(key_)) : nullptr; }
+  T* Find() { return here_; }
 
  private:
-  static void Delete(void* object) { delete static_cast<T*>(object); }
+  static void Delete(void* object) {
+    here_ = nullptr;
+    delete static_cast<T*>(object);
+  }
 
   T& Make() {
     auto made = std::make_unique<T>();
     if (!has_key_ || ::pthread_setspecific(key_, made.get()) != 0) throw std::bad_alloc();
-    return *made.release();
+    return *(here_ = made.release());
   }
 
-  ::pthread_key_t key_ = 0;
+  // Finding the object by its key would cost a call. The pointer needs no destructor.
+  [[gnu::tls_model("initial-exec")]] static constinit inline thread_local T* here_ = nullptr;
+  ::pthread_key_t key_ = 0;  // for Delete
   const bool has_key_;
 };
 

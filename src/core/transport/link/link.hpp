@@ -69,6 +69,14 @@ class Link {
     return head.size() + more;
   }
 
+  // Whole messages, for links in memory. Both functions return false without an effect if they
+  // cannot do it now, for whatever reason: the other functions then make progress or report the
+  // error. The peer may use any functions for the same bytes.
+  /// Writes `head` and `data` if all of it fits.
+  virtual bool WriteWhole(View /*head*/, View /*data*/) { return false; }
+  /// Moves the bytes behind `head` into `data` if they and exactly these bytes `head` have arrived.
+  virtual bool ReadWhole(View /*head*/, std::span<std::byte> /*data*/) { return false; }
+
   /// Moves at most `out.size()` arrived bytes into `out`. Returns 0 if none has arrived.
   /// Errors as Write, but only after the caller has read everything that arrived.
   virtual Result<std::size_t> Read(std::span<std::byte> out) = 0;

@@ -52,6 +52,20 @@ Result<std::size_t> PipeWriter::Write(View head, View data) {
   return done;
 }
 
+bool PipeWriter::WriteWhole(View head, View data) {
+  const std::size_t all = head.size() + data.size();
+  if (place_.ring.size() - (written_bytes_ - read_bytes_seen_) < all) return false;
+  const std::size_t at = written_bytes_ & (place_.ring.size() - 1);
+  if (place_.ring.size() - at < all) return false;
+  std::byte* const to = place_.ring.data() + at;
+  std::memcpy(to, head.data(), head.size());
+  if (!data.empty()) std::memcpy(to + head.size(), data.data(), data.size());
+  written_bytes_ += all;
+  if (all <= kPipeRecentBytes) ShowRecent({to, all});
+  Publish();
+  return true;
+}
+
 void PipeWriter::RequestSpace(std::size_t bytes) {
   // Waking the writer for each freed byte would cost more than it gains. The writer can sleep until
   // a quarter of the ring is free, because the reader frees all bytes before it waits itself.
@@ -232,6 +246,24 @@ Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
     Consume(piece);
   }
   return done;
+}
+
+bool PipeReader::ReadWhole(View head, std::span<std::byte> data) {
+  const std::size_t all = head.size() + data.size();
+  if (written_bytes_seen_ - read_bytes_ < all) {
+    const std::uint64_t seen = place_.header->written_bytes.load();
+    if (seen - read_bytes_ < all || seen - read_bytes_ > place_.ring.size()) return false;
+    written_bytes_seen_ = seen;
+  }
+  std::array<std::byte, kPipeRecentBytes> recent;
+  const bool is_recent = written_bytes_seen_ - read_bytes_ == all && all <= kPipeRecentBytes &&
+                         ReadRecent(std::span(recent).first(all));
+  const View arrived = is_recent ? View(recent).first(all) : Front();
+  if (arrived.size() < all || std::memcmp(arrived.data(), head.data(), head.size()) != 0)
+    return false;
+  if (!data.empty()) std::memcpy(data.data(), arrived.data() + head.size(), data.size());
+  Consume(all);
+  return true;
 }
 
 void PipeReader::SendAck(bool taken) {

@@ -91,6 +91,10 @@ class PipeWriter {
   /// Does the same for `head` followed by `data`, published together.
   Result<std::size_t> Write(View head, View data);
 
+  /// Does the same if all of it fits, according to the room that was last seen. Otherwise writes
+  /// nothing and returns false.
+  bool WriteWhole(View head, View data);
+
   /// Counts one more offer (see Link::SendRts), which the caller announces to the reader.
   void CountRts() { ++offers_; }
   /// Returns true if the reader took the last offer. Empty if it has not answered.
@@ -141,6 +145,9 @@ class PipeReader {
   /// Copies out at most `out.size()` arrived bytes.
   /// Errors  kProtocol  the writer's counter is impossible
   Result<std::size_t> Read(std::span<std::byte> out);
+  /// Copies the bytes behind `head` into `data`, if all of them have arrived, lie in one piece and
+  /// follow exactly these bytes `head`. Otherwise reads nothing and returns false.
+  bool ReadWhole(View head, std::span<std::byte> data);
   /// Returns the arrived bytes up to the end of the ring, in place.
   Result<View> Peek();
   /// \param bytes  at most the size that the last Peek returned

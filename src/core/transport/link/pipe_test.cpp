@@ -101,6 +101,56 @@ TEST(Pipe, WritesAHeaderAndItsDataTogether) {
   }
 }
 
+// The writer and the reader each choose at random between whole messages and pieces. Neither
+// notices what the other has chosen.
+TEST(Pipe, WholeMessagesAndPiecesMix) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    PipeRig rig(256);
+    Prng prng(seed);
+    int whole_in = 0, whole_out = 0;
+    for (int message = 0; message < 40; ++message) {
+      const Bytes head = Pattern(prng.Next(), 32), data = Pattern(prng.Next(), prng.Below(100));
+      if (prng.Below(2) == 0 && rig.writer.WriteWhole(head, data)) {
+        ++whole_in;
+      } else {
+        ASSERT_EQ(rig.writer.Write(head, data).value(), head.size() + data.size());
+      }
+      Bytes other = head, out(data.size()), front(head.size());
+      other.back() ^= std::byte{1};
+      ASSERT_FALSE(rig.reader.ReadWhole(other, out)) << "another message is there, seed " << seed;
+      Bytes more(data.size() + 1);
+      ASSERT_FALSE(rig.reader.ReadWhole(head, more)) << "a byte is missing, seed " << seed;
+      if (prng.Below(2) == 0 && rig.reader.ReadWhole(head, out)) {
+        ++whole_out;
+      } else {
+        ASSERT_EQ(rig.reader.Read(front).value(), front.size());
+        ASSERT_EQ(front, head) << "seed " << seed;
+        ASSERT_EQ(rig.reader.Read(out).value(), out.size());
+      }
+      ASSERT_EQ(out, data) << "seed " << seed;
+    }
+    EXPECT_GT(whole_in, 0);
+    EXPECT_GT(whole_out, 0);
+  }
+}
+
+TEST(Pipe, AWholeMessageIsWrittenOnlyIfItFitsInOnePiece) {
+  PipeRig rig(256);
+  const Bytes head = Pattern(1, 32), data = Pattern(2, 64);
+  Bytes out(64);
+  EXPECT_TRUE(rig.writer.WriteWhole(head, data));
+  EXPECT_TRUE(rig.writer.WriteWhole(head, data));
+  EXPECT_FALSE(rig.writer.WriteWhole(head, data)) << "64 bytes are free";
+  for (int message = 0; message < 2; ++message) {
+    EXPECT_TRUE(rig.reader.ReadWhole(head, out));
+    EXPECT_EQ(out, data);
+  }
+  EXPECT_FALSE(rig.reader.ReadWhole(head, out)) << "nothing was written";
+  EXPECT_FALSE(rig.writer.WriteWhole(head, data)) << "64 bytes are left before the end of the ring";
+  EXPECT_TRUE(rig.writer.WriteWhole(head, View(data).first(32))) << "they suffice";
+  EXPECT_TRUE(rig.reader.ReadWhole(head, std::span(out).first(32)));
+}
+
 TEST(Pipe, AcceptsOnlyTheBytesThatFit) {
   PipeRig rig(64);
   EXPECT_EQ(Written(rig.writer, Pattern(1, 100)), 64u);
@@ -180,6 +230,7 @@ TEST(Pipe, ImpossibleCountsAreRefused) {
     PipeRig rig(64);
     rig.place.header->written_bytes.store(nonsense);
     Bytes out(64);
+    EXPECT_FALSE(rig.reader.ReadWhole({}, out));
     EXPECT_EQ(rig.reader.Read(out).error().code, Code::kProtocol);
     EXPECT_EQ(rig.reader.Peek().error().code, Code::kProtocol);
   }

@@ -42,6 +42,13 @@ class PipeLink final : public Link {
 
   Result<std::size_t> Write(View data) override { return WriteBoth({}, data); }
   Result<std::size_t> WriteBoth(View head, View data) override;
+  bool WriteWhole(View head, View data) override {
+    return !broken_ && !parts_.out.reader_closed() && !IsPeerGone() &&
+           parts_.out.WriteWhole(head, data);
+  }
+  bool ReadWhole(View head, std::span<std::byte> data) override {
+    return !broken_ && parts_.in.ReadWhole(head, data);
+  }
   Result<std::size_t> Read(std::span<std::byte> out) override;
   Result<View> Peek() override;
   void Consume(std::size_t bytes) override { parts_.in.Consume(bytes); }
