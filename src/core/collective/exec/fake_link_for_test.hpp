@@ -33,6 +33,25 @@ class FakePipe {
   }
 
   /// Returns the contiguous bytes or a part of them: the same part until some are consumed.
+  /// Writes all or nothing.
+  bool WriteAll(View data) {
+    if (data.size() > ring_.size() - held_) return false;
+    for (std::size_t i = 0; i < data.size(); ++i)
+      ring_[(head_ + held_ + i) % ring_.size()] = data[i];
+    held_ += data.size();
+    return true;
+  }
+  /// Reads `out.size()` bytes if they have arrived and start with `head`, or none.
+  bool ReadAll(View head, std::span<std::byte> out) {
+    if (out.size() > held_) return false;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = ring_[(head_ + i) % ring_.size()];
+    if (!std::equal(head.begin(), head.end(), out.begin())) return false;
+    head_ = (head_ + out.size()) % ring_.size();
+    held_ -= out.size();
+    shown_ = 0;
+    return true;
+  }
+
   View Peek() {
     const std::size_t piece = std::min(held_, ring_.size() - head_);
     if (shown_ == 0) shown_ = Some(piece);
@@ -83,6 +102,18 @@ class FakeLink final : public transport::Link {
     if (out_.failure) return LostError(*out_.failure);
     return out_.Write(data);
   }
+  bool WriteWhole(View head, View data) override {
+    std::vector<std::byte> all(head.begin(), head.end());
+    all.insert(all.end(), data.begin(), data.end());
+    return !out_.failure && out_.WriteAll(all);
+  }
+  transport::Whole ReadWhole(View head, std::span<std::byte> data) override {
+    if (in_.held() == 0) return transport::Whole::kNothing;
+    std::vector<std::byte> all(head.size() + data.size());
+    if (!in_.ReadAll(head, all)) return transport::Whole::kOther;
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(head.size()), data.size(), data.begin());
+    return transport::Whole::kDone;
+  }
   Result<std::size_t> Read(std::span<std::byte> out) override {
     RINGLET_TRY_ASSIGN(const View arrived, Peek());
     const std::size_t bytes = std::min(arrived.size(), out.size());
@@ -103,6 +134,7 @@ class FakeLink final : public transport::Link {
   /// Makes this rank write its data, as after a refused offer.
   void refuse() { refused_ = true; }
   bool fetches() const override { return offers_ != Offers::kUnknown; }
+  bool MayOffer(View /*data*/) const override { return !refused_; }
   std::uint64_t SendRts(View data) override {
     RINGLET_ASSERT(out_.offered.empty() && !out_.withdrawn);
     ++out_.announced;

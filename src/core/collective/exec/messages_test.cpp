@@ -64,6 +64,70 @@ TEST(Messages, CrossEachOtherForEveryLinkCapacity) {
   }
 }
 
+/// Advances until the messages are done.
+bool IsDone(Messages&& messages) {
+  for (int turn = 0; turn < 100'000; ++turn) {
+    const Result<bool> done = messages.Advance();
+    if (!done.ok()) return false;
+    if (*done) return true;
+  }
+  return false;
+}
+
+// Each rank sends and receives either through Messages or whole messages. They understand each
+// other for all sizes, on links that know offers and on links that do not.
+TEST(Messages, WholeMessagesTravelWithoutMessagesAtEitherEnd) {
+  for (const auto offers : {FakeLink::Offers::kUnknown, FakeLink::Offers::kTaken}) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4095},
+                                    transport::kRtsBytesMin, transport::kKernelBytesMin - 1}) {
+      for (const bool sends_whole : {false, true}) {
+        for (const bool receives_whole : {false, true}) {
+          FakeNetwork network(20'000, 3, offers);
+          network.Link(Rank{0}, Rank{1})->refuse();
+          const Bytes data = Pattern(bytes, 4);
+          Bytes got(bytes);
+          const Fingerprint message = About(bytes, Rank{1});
+          transport::Link& out = *network.Link(Rank{0}, Rank{1});
+          transport::Link& in = *network.Link(Rank{1}, Rank{0});
+          ASSERT_EQ(ReceiveWhole(in, message, got), transport::Whole::kNothing)
+              << "nothing has arrived";
+          const auto send = [&] {
+            return IsDone(
+                Messages({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0})));
+          };
+          const auto receive = [&] {
+            return IsDone(
+                Messages({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1})));
+          };
+          ASSERT_TRUE(sends_whole ? SendWhole(out, message, Rank{0}, data) : send());
+          ASSERT_EQ(ReceiveWhole(in, About(bytes, Rank{2}), got), transport::Whole::kOther)
+              << "of another call";
+          ASSERT_TRUE(receives_whole ? ReceiveWhole(in, message, got) == transport::Whole::kDone
+                                     : receive())
+              << bytes << " bytes, whole: " << sends_whole << receives_whole;
+          EXPECT_EQ(got, data);
+          const FakePipe& pipe = network.Pipe(Rank{0}, Rank{1});
+          EXPECT_EQ(pipe.announced, pipe.ended) << "both ends count the same messages";
+        }
+      }
+    }
+  }
+}
+
+TEST(Messages, OfferedAndLargeMessagesAreNotWhole) {
+  FakeNetwork network(20'000, 3, FakeLink::Offers::kTaken);
+  transport::Link& out = *network.Link(Rank{0}, Rank{1});
+  const Bytes data = Pattern(transport::kKernelBytesMin, 4);
+  const auto sends = [&](std::size_t bytes) {
+    return SendWhole(out, About(bytes, Rank{1}), Rank{0}, View(data).first(bytes));
+  };
+  EXPECT_FALSE(sends(transport::kRtsBytesMin)) << "the link would offer it";
+  EXPECT_TRUE(sends(transport::kRtsBytesMin - 1));
+  network.Link(Rank{0}, Rank{1})->refuse();
+  EXPECT_FALSE(sends(transport::kKernelBytesMin)) << "the link may measure it";
+  EXPECT_FALSE(sends(transport::kKernelBytesMin - 1)) << "the link is full";
+}
+
 TEST(Messages, LargerThanTheCacheArriveComplete) {
   constexpr std::size_t kBytes = (6 << 20) + 13;
   FakeNetwork network(100'000, 7);

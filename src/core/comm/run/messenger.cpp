@@ -5,9 +5,8 @@
 namespace ringlet::comm {
 namespace {
 
-/// Returns true if no link offers the message instead of writing it.
 bool IsSmall(const Transfer& transfer) {
-  return transfer.from.size() + transfer.to.size() < transport::kRtsBytesMin;
+  return transfer.from.size() + transfer.to.size() < transport::kKernelBytesMin;
 }
 
 }  // namespace
@@ -35,17 +34,20 @@ std::span<const Transfer> Messenger::RunSmall(std::span<const Transfer> transfer
   if (!IsSmall(transfers.front()) || backend_.machine() != nullptr) return transfers;
   const auto run = [&](const Transfer& transfer) {
     transport::Link* const link = links_.links().Find(transfer.peer);
-    if (link == nullptr || !IsSmall(transfer)) return false;
-    const collective::Header header = collective::EncodeHeader(
-        FingerprintOf(transfer, sequence, self_), transfer.sends ? self_ : transfer.peer);
-    if (transfer.sends) return link->WriteWhole(header, transfer.from);
-    while (!link->ReadWhole(header, transfer.to))
-      if (looks == 0 || --looks == 0) return false;
-    return true;
+    if (link == nullptr) return false;
+    const collective::Fingerprint message = FingerprintOf(transfer, sequence, self_);
+    if (transfer.sends) return collective::SendWhole(*link, message, self_, transfer.from);
+    while (true) {
+      const transport::Whole received = collective::ReceiveWhole(*link, message, transfer.to);
+      if (received != transport::Whole::kNothing) return received == transport::Whole::kDone;
+      if (looks == 0) return false;
+      --looks;
+    }
   };
   rest_.clear();
   // Sends first, because peers wait for them. No message overtakes one that remains.
   for (const bool sends : {true, false}) {
+    if (!rest_.empty()) looks = 0;
     bool runs = true;
     for (const Transfer& transfer : transfers) {
       if (transfer.sends != sends) continue;

@@ -34,7 +34,8 @@ class Messenger {
   std::span<const collective::Message> Collect(std::span<const Transfer> transfers,
                                                std::uint64_t sequence);
   /// Runs as many of these messages as need neither a new link nor a wait, and only small ones, as
-  /// Start would. A receive waits for `looks` looks at its link. Returns the others, in order.
+  /// Start would. A receive waits for
+  /// `looks` looks at its link, if no send remains. Returns the others, in order.
   /// Valid until the next call. Cost  a few stores and loads a message, no allocation
   std::span<const Transfer> RunSmall(std::span<const Transfer> transfers, std::uint64_t sequence,
                                      std::uint32_t looks);

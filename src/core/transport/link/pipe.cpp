@@ -248,11 +248,12 @@ Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
   return done;
 }
 
-bool PipeReader::ReadWhole(View head, std::span<std::byte> data) {
+Whole PipeReader::ReadWhole(View head, std::span<std::byte> data) {
   const std::size_t all = head.size() + data.size();
   if (written_bytes_seen_ - read_bytes_ < all) {
     const std::uint64_t seen = place_.header->written_bytes.load();
-    if (seen - read_bytes_ < all || seen - read_bytes_ > place_.ring.size()) return false;
+    if (seen == read_bytes_) return Whole::kNothing;
+    if (seen - read_bytes_ < all || seen - read_bytes_ > place_.ring.size()) return Whole::kOther;
     written_bytes_seen_ = seen;
   }
   std::array<std::byte, kPipeRecentBytes> recent;
@@ -260,10 +261,10 @@ bool PipeReader::ReadWhole(View head, std::span<std::byte> data) {
                          ReadRecent(std::span(recent).first(all));
   const View arrived = is_recent ? View(recent).first(all) : Front();
   if (arrived.size() < all || std::memcmp(arrived.data(), head.data(), head.size()) != 0)
-    return false;
+    return Whole::kOther;
   if (!data.empty()) std::memcpy(data.data(), arrived.data() + head.size(), data.size());
   Consume(all);
-  return true;
+  return Whole::kDone;
 }
 
 void PipeReader::SendAck(bool taken) {

@@ -46,8 +46,8 @@ class PipeLink final : public Link {
     return !broken_ && !parts_.out.reader_closed() && !IsPeerGone() &&
            parts_.out.WriteWhole(head, data);
   }
-  bool ReadWhole(View head, std::span<std::byte> data) override {
-    return !broken_ && parts_.in.ReadWhole(head, data);
+  Whole ReadWhole(View head, std::span<std::byte> data) override {
+    return broken_ ? Whole::kOther : parts_.in.ReadWhole(head, data);
   }
   Result<std::size_t> Read(std::span<std::byte> out) override;
   Result<View> Peek() override;
@@ -57,6 +57,7 @@ class PipeLink final : public Link {
   std::string_view kind() const override { return parts_.kind; }
 
   bool fetches() const override { return true; }
+  bool MayOffer(View data) const override;
   std::uint64_t SendRts(View data) override;
   Result<std::optional<bool>> TakeAck() override;
   void Withdraw() override;
