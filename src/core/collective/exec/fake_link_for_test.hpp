@@ -107,12 +107,12 @@ class FakeLink final : public transport::Link {
     all.insert(all.end(), data.begin(), data.end());
     return !out_.failure && out_.WriteAll(all);
   }
-  transport::Whole ReadWhole(View head, std::span<std::byte> data) override {
-    if (in_.held() == 0) return transport::Whole::kNothing;
+  transport::WholeRead ReadWhole(View head, std::span<std::byte> data) override {
+    if (in_.held() == 0) return transport::WholeRead::kNothing;
     std::vector<std::byte> all(head.size() + data.size());
-    if (!in_.ReadAll(head, all)) return transport::Whole::kOther;
+    if (!in_.ReadAll(head, all)) return transport::WholeRead::kOther;
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(head.size()), data.size(), data.begin());
-    return transport::Whole::kDone;
+    return transport::WholeRead::kDone;
   }
   Result<std::size_t> Read(std::span<std::byte> out) override {
     RINGLET_TRY_ASSIGN(const View arrived, Peek());

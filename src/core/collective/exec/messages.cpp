@@ -87,13 +87,13 @@ bool SendWhole(transport::Link& link, const Fingerprint& message, Rank self, Vie
   return true;
 }
 
-transport::Whole ReceiveWhole(transport::Link& link, const Fingerprint& message,
-                              std::span<std::byte> data) {
-  using transport::Whole;
-  if (data.size() >= transport::kKernelBytesMin) return Whole::kOther;
+transport::WholeRead ReceiveWhole(transport::Link& link, const Fingerprint& message,
+                                  std::span<std::byte> data) {
+  using transport::WholeRead;
+  if (data.size() >= transport::kKernelBytesMin) return WholeRead::kOther;
   const bool has_offer = HasOffer(link, data.size());
-  const Whole read = link.ReadWhole(WholePrefix(message, link.peer(), has_offer).view(), data);
-  if (read == Whole::kDone && has_offer) {
+  const WholeRead read = link.ReadWhole(WholePrefix(message, link.peer(), has_offer).view(), data);
+  if (read == WholeRead::kDone && has_offer) {
     link.BeginReceive();
     link.EndReceive();
   }

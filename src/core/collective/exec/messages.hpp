@@ -39,8 +39,8 @@ using MessagePrefix = std::array<std::byte, kHeaderBytes + kOfferBytes>;
 /// the difference. Returns false from transport::kKernelBytesMin on.
 bool SendWhole(transport::Link& link, const Fingerprint& message, Rank self, View data);
 /// Receives a message in the same way, if all of it has arrived and is not on offer.
-transport::Whole ReceiveWhole(transport::Link& link, const Fingerprint& message,
-                              std::span<std::byte> data);
+transport::WholeRead ReceiveWhole(transport::Link& link, const Fingerprint& message,
+                                  std::span<std::byte> data);
 
 /// Messages to one peer arrive in order and match its receives in order. Messages of different
 /// peers or directions do not wait for each other. A rank may send to itself.

@@ -89,7 +89,7 @@ TEST(Messages, WholeMessagesTravelWithoutMessagesAtEitherEnd) {
           const Fingerprint message = About(bytes, Rank{1});
           transport::Link& out = *network.Link(Rank{0}, Rank{1});
           transport::Link& in = *network.Link(Rank{1}, Rank{0});
-          ASSERT_EQ(ReceiveWhole(in, message, got), transport::Whole::kNothing)
+          ASSERT_EQ(ReceiveWhole(in, message, got), transport::WholeRead::kNothing)
               << "nothing has arrived";
           const auto send = [&] {
             return IsDone(
@@ -100,9 +100,9 @@ TEST(Messages, WholeMessagesTravelWithoutMessagesAtEitherEnd) {
                 Messages({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1})));
           };
           ASSERT_TRUE(sends_whole ? SendWhole(out, message, Rank{0}, data) : send());
-          ASSERT_EQ(ReceiveWhole(in, About(bytes, Rank{2}), got), transport::Whole::kOther)
+          ASSERT_EQ(ReceiveWhole(in, About(bytes, Rank{2}), got), transport::WholeRead::kOther)
               << "of another call";
-          ASSERT_TRUE(receives_whole ? ReceiveWhole(in, message, got) == transport::Whole::kDone
+          ASSERT_TRUE(receives_whole ? ReceiveWhole(in, message, got) == transport::WholeRead::kDone
                                      : receive())
               << bytes << " bytes, whole: " << sends_whole << receives_whole;
           EXPECT_EQ(got, data);

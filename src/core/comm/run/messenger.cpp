@@ -38,8 +38,9 @@ std::span<const Transfer> Messenger::RunSmall(std::span<const Transfer> transfer
     const collective::Fingerprint message = FingerprintOf(transfer, sequence, self_);
     if (transfer.sends) return collective::SendWhole(*link, message, self_, transfer.from);
     while (true) {
-      const transport::Whole received = collective::ReceiveWhole(*link, message, transfer.to);
-      if (received != transport::Whole::kNothing) return received == transport::Whole::kDone;
+      const transport::WholeRead received = collective::ReceiveWhole(*link, message, transfer.to);
+      if (received != transport::WholeRead::kNothing)
+        return received == transport::WholeRead::kDone;
       if (looks == 0) return false;
       --looks;
     }

@@ -248,12 +248,13 @@ Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
   return done;
 }
 
-Whole PipeReader::ReadWhole(View head, std::span<std::byte> data) {
+WholeRead PipeReader::ReadWhole(View head, std::span<std::byte> data) {
   const std::size_t all = head.size() + data.size();
   if (written_bytes_seen_ - read_bytes_ < all) {
     const std::uint64_t seen = place_.header->written_bytes.load();
-    if (seen == read_bytes_) return Whole::kNothing;
-    if (seen - read_bytes_ < all || seen - read_bytes_ > place_.ring.size()) return Whole::kOther;
+    if (seen == read_bytes_) return WholeRead::kNothing;
+    if (seen - read_bytes_ < all || seen - read_bytes_ > place_.ring.size())
+      return WholeRead::kOther;
     written_bytes_seen_ = seen;
   }
   std::array<std::byte, kPipeRecentBytes> recent;
@@ -261,10 +262,10 @@ Whole PipeReader::ReadWhole(View head, std::span<std::byte> data) {
                          ReadRecent(std::span(recent).first(all));
   const View arrived = is_recent ? View(recent).first(all) : Front();
   if (arrived.size() < all || std::memcmp(arrived.data(), head.data(), head.size()) != 0)
-    return Whole::kOther;
+    return WholeRead::kOther;
   if (!data.empty()) std::memcpy(data.data(), arrived.data() + head.size(), data.size());
   Consume(all);
-  return Whole::kDone;
+  return WholeRead::kDone;
 }
 
 void PipeReader::SendAck(bool taken) {

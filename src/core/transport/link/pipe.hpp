@@ -147,7 +147,7 @@ class PipeReader {
   Result<std::size_t> Read(std::span<std::byte> out);
   /// Copies the bytes behind `head` into `data`, if all of them have arrived, lie in one piece and
   /// follow exactly these bytes `head`. Otherwise reads nothing.
-  Whole ReadWhole(View head, std::span<std::byte> data);
+  WholeRead ReadWhole(View head, std::span<std::byte> data);
   /// Returns the arrived bytes up to the end of the ring, in place.
   Result<View> Peek();
   /// \param bytes  at most the size that the last Peek returned

@@ -117,12 +117,12 @@ TEST(Pipe, WholeMessagesAndPiecesMix) {
       }
       Bytes other = head, out(data.size()), front(head.size());
       other.back() ^= std::byte{1};
-      ASSERT_EQ(rig.reader.ReadWhole(other, out), Whole::kOther)
+      ASSERT_EQ(rig.reader.ReadWhole(other, out), WholeRead::kOther)
           << "another message is there, seed " << seed;
       Bytes more(data.size() + 1);
-      ASSERT_EQ(rig.reader.ReadWhole(head, more), Whole::kOther)
+      ASSERT_EQ(rig.reader.ReadWhole(head, more), WholeRead::kOther)
           << "a byte is missing, seed " << seed;
-      if (prng.Below(2) == 0 && rig.reader.ReadWhole(head, out) == Whole::kDone) {
+      if (prng.Below(2) == 0 && rig.reader.ReadWhole(head, out) == WholeRead::kDone) {
         ++whole_out;
       } else {
         ASSERT_EQ(rig.reader.Read(front).value(), front.size());
@@ -144,13 +144,13 @@ TEST(Pipe, AWholeMessageIsWrittenOnlyIfItFitsInOnePiece) {
   EXPECT_TRUE(rig.writer.WriteWhole(head, data));
   EXPECT_FALSE(rig.writer.WriteWhole(head, data)) << "64 bytes are free";
   for (int message = 0; message < 2; ++message) {
-    EXPECT_EQ(rig.reader.ReadWhole(head, out), Whole::kDone);
+    EXPECT_EQ(rig.reader.ReadWhole(head, out), WholeRead::kDone);
     EXPECT_EQ(out, data);
   }
-  EXPECT_EQ(rig.reader.ReadWhole(head, out), Whole::kNothing) << "nothing was written";
+  EXPECT_EQ(rig.reader.ReadWhole(head, out), WholeRead::kNothing) << "nothing was written";
   EXPECT_FALSE(rig.writer.WriteWhole(head, data)) << "64 bytes are left before the end of the ring";
   EXPECT_TRUE(rig.writer.WriteWhole(head, View(data).first(32))) << "they suffice";
-  EXPECT_EQ(rig.reader.ReadWhole(head, std::span(out).first(32)), Whole::kDone);
+  EXPECT_EQ(rig.reader.ReadWhole(head, std::span(out).first(32)), WholeRead::kDone);
 }
 
 TEST(Pipe, AcceptsOnlyTheBytesThatFit) {
@@ -232,7 +232,7 @@ TEST(Pipe, ImpossibleCountsAreRefused) {
     PipeRig rig(64);
     rig.place.header->written_bytes.store(nonsense);
     Bytes out(64);
-    EXPECT_EQ(rig.reader.ReadWhole({}, out), Whole::kOther);
+    EXPECT_EQ(rig.reader.ReadWhole({}, out), WholeRead::kOther);
     EXPECT_EQ(rig.reader.Read(out).error().code, Code::kProtocol);
     EXPECT_EQ(rig.reader.Peek().error().code, Code::kProtocol);
   }

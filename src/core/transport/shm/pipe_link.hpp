@@ -46,8 +46,8 @@ class PipeLink final : public Link {
     return !broken_ && !parts_.out.reader_closed() && !IsPeerGone() &&
            parts_.out.WriteWhole(head, data);
   }
-  Whole ReadWhole(View head, std::span<std::byte> data) override {
-    return broken_ ? Whole::kOther : parts_.in.ReadWhole(head, data);
+  WholeRead ReadWhole(View head, std::span<std::byte> data) override {
+    return broken_ ? WholeRead::kOther : parts_.in.ReadWhole(head, data);
   }
   Result<std::size_t> Read(std::span<std::byte> out) override;
   Result<View> Peek() override;
