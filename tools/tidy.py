@@ -123,10 +123,12 @@ GLOBALS = {
     "os/process/forks.cpp": {
         "given": "the count of forks crosses the fork",
         "word": "the kernel clears its page in a child",
+        "generation_word": "the same; read by each operation",
         "sockets": "a handler of fork can reach nothing else",
         "sockets_end": "a handler of fork can reach nothing else",
         "opening": "a handler of fork can reach nothing else",
     },
+    "os/process/per_thread.hpp": {"here_": "each thread has its own"},
     "os/process/remote_fence.cpp": {"has_joined": "the kernel registers the program once"},
     "os/process/signal_counter.cpp": {
         "counts": "a handler of signals can reach nothing else",
