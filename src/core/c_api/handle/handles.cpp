@@ -370,7 +370,7 @@ Result<FormedCommunicator> FindParent(ncclComm_t handle) {
 
 namespace {
 
-/// Returns true if the communicator takes operations, and will until the entry is used.
+/// Returns true if no member of the entry keeps the communicator from operations.
 bool IsUntouched(const HandleEntry& entry) {
   return !entry.forming && !entry.child && !entry.running && !entry.finalized && !entry.rests;
 }

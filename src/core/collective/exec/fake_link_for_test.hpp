@@ -32,7 +32,6 @@ class FakePipe {
     return bytes;
   }
 
-  /// Returns the contiguous bytes or a part of them: the same part until some are consumed.
   /// Writes all or nothing.
   bool WriteAll(View data) {
     if (data.size() > ring_.size() - held_) return false;
@@ -52,6 +51,7 @@ class FakePipe {
     return true;
   }
 
+  /// Returns the contiguous bytes or a part of them: the same part until some are consumed.
   View Peek() {
     const std::size_t piece = std::min(held_, ring_.size() - head_);
     if (shown_ == 0) shown_ = Some(piece);
@@ -134,7 +134,6 @@ class FakeLink final : public transport::Link {
   /// Makes this rank write its data, as after a refused offer.
   void refuse() { refused_ = true; }
   bool fetches() const override { return offers_ != Offers::kUnknown; }
-  bool MayOffer(View /*data*/) const override { return !refused_; }
   std::uint64_t SendRts(View data) override {
     RINGLET_ASSERT(out_.offered.empty() && !out_.withdrawn);
     ++out_.announced;

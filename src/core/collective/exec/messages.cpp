@@ -58,47 +58,7 @@ Header HeaderOf(const Prefix& prefix) {
   return header;
 }
 
-/// Returns true if the number of an offer follows the header. Sender and receiver agree on that.
-bool HasOffer(const transport::Link& link, std::size_t bytes) {
-  return bytes >= transport::kRtsBytesMin && link.fetches();
-}
-
-/// The prefix of a message whose data follows, and its size.
-struct WholePrefix {
-  WholePrefix(const Fingerprint& message, Rank sender, bool has_offer)
-      : size(kHeaderBytes + (has_offer ? kOfferBytes : 0)) {
-    const Header header = EncodeHeader(message, sender);
-    std::copy(header.begin(), header.end(), bytes.begin());
-  }
-  View view() const { return View(bytes).first(size); }
-
-  MessagePrefix bytes = {};
-  std::size_t size;
-};
-
 }  // namespace
-
-bool SendWhole(transport::Link& link, const Fingerprint& message, Rank self, View data) {
-  if (data.size() >= transport::kKernelBytesMin) return false;
-  const bool has_offer = HasOffer(link, data.size());
-  if (has_offer && link.MayOffer(data)) return false;
-  if (!link.WriteWhole(WholePrefix(message, self, has_offer).view(), data)) return false;
-  if (has_offer) link.SendRts(data);
-  return true;
-}
-
-transport::WholeRead ReceiveWhole(transport::Link& link, const Fingerprint& message,
-                                  std::span<std::byte> data) {
-  using transport::WholeRead;
-  if (data.size() >= transport::kKernelBytesMin) return WholeRead::kOther;
-  const bool has_offer = HasOffer(link, data.size());
-  const WholeRead read = link.ReadWhole(WholePrefix(message, link.peer(), has_offer).view(), data);
-  if (read == WholeRead::kDone && has_offer) {
-    link.BeginReceive();
-    link.EndReceive();
-  }
-  return read;
-}
 
 Messages::Messages(std::span<const Message> messages, Rank self, const LinkTo& links)
     : self_(self) {
@@ -235,7 +195,9 @@ void Messages::Take(Lane& lane, std::size_t message) {
   lane.begun = lane.offered = false;
   lane.offer = 0;
   if (message == kNone) return;
-  const bool fetchable = HasOffer(*lane.link, BytesOf(messages_[message]));
+  // Sender and receiver compute the same value.
+  const bool fetchable =
+      BytesOf(messages_[message]) >= transport::kRtsBytesMin && lane.link->fetches();
   lane.prefix_end = kHeaderBytes + (fetchable ? kOfferBytes : 0);
   if (fetchable && !lane.sends) lane.link->BeginReceive();
 }

@@ -29,19 +29,6 @@ struct Message {
   SentBytes* sent = nullptr;     ///< counts sent bytes, outlives the run; null to skip
 };
 
-/// The bytes before the data: the header and, if the message may be fetched, the link's number of
-/// the offer, u64 little-endian. An offer of 0 means that the data follows.
-inline constexpr std::size_t kOfferBytes = 8;
-using MessagePrefix = std::array<std::byte, kHeaderBytes + kOfferBytes>;
-
-/// Sends a message through a link in memory, if the link takes all of it at once and does not offer
-/// it. Otherwise returns false without an effect, and Messages sends it. The receiver cannot tell
-/// the difference. Returns false from transport::kKernelBytesMin on.
-bool SendWhole(transport::Link& link, const Fingerprint& message, Rank self, View data);
-/// Receives a message in the same way, if all of it has arrived and is not on offer.
-transport::WholeRead ReceiveWhole(transport::Link& link, const Fingerprint& message,
-                                  std::span<std::byte> data);
-
 /// Messages to one peer arrive in order and match its receives in order. Messages of different
 /// peers or directions do not wait for each other. A rank may send to itself.
 class Messages final : public Operation {
@@ -75,7 +62,10 @@ class Messages final : public Operation {
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
-  using Prefix = MessagePrefix;
+  /// The bytes before the data: the header and, if the message may be fetched, the link's number of
+  /// the offer, u64 little-endian. An offer of 0 means that the data follows.
+  static constexpr std::size_t kOfferBytes = 8;
+  using Prefix = std::array<std::byte, kHeaderBytes + kOfferBytes>;
   /// One direction to one peer. Its messages run one after the other, linked by `next_`.
   struct Lane {
     Rank peer{};

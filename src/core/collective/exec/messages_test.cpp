@@ -74,58 +74,31 @@ bool IsDone(Messages&& messages) {
   return false;
 }
 
-// Each rank sends and receives either through Messages or whole messages. They understand each
-// other for all sizes, on links that know offers and on links that do not.
-TEST(Messages, WholeMessagesTravelWithoutMessagesAtEitherEnd) {
+// Each end either uses Messages, or reads and writes the message whole. The other end cannot tell.
+TEST(Messages, UnderstandMessagesThatAreWrittenOrReadWhole) {
   for (const auto offers : {FakeLink::Offers::kUnknown, FakeLink::Offers::kTaken}) {
-    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4095},
-                                    transport::kRtsBytesMin, transport::kKernelBytesMin - 1}) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, transport::kRtsBytesMin - 1}) {
       for (const bool sends_whole : {false, true}) {
         for (const bool receives_whole : {false, true}) {
           FakeNetwork network(20'000, 3, offers);
-          network.Link(Rank{0}, Rank{1})->refuse();
           const Bytes data = Pattern(bytes, 4);
           Bytes got(bytes);
-          const Fingerprint message = About(bytes, Rank{1});
-          transport::Link& out = *network.Link(Rank{0}, Rank{1});
+          const Header header = EncodeHeader(About(bytes, Rank{1}), Rank{0});
           transport::Link& in = *network.Link(Rank{1}, Rank{0});
-          ASSERT_EQ(ReceiveWhole(in, message, got), transport::WholeRead::kNothing)
-              << "nothing has arrived";
-          const auto send = [&] {
-            return IsDone(
-                Messages({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0})));
-          };
-          const auto receive = [&] {
-            return IsDone(
-                Messages({ReceiveFrom(Rank{0}, Rank{1}, got)}, Rank{1}, network.LinksOf(Rank{1})));
-          };
-          ASSERT_TRUE(sends_whole ? SendWhole(out, message, Rank{0}, data) : send());
-          ASSERT_EQ(ReceiveWhole(in, About(bytes, Rank{2}), got), transport::WholeRead::kOther)
-              << "of another call";
-          ASSERT_TRUE(receives_whole ? ReceiveWhole(in, message, got) == transport::WholeRead::kDone
-                                     : receive())
+          EXPECT_EQ(in.ReadWhole(header, got), transport::WholeRead::kNothing);
+          EXPECT_TRUE(sends_whole ? network.Link(Rank{0}, Rank{1})->WriteWhole(header, data)
+                                  : IsDone(Messages({SendMessageTo(Rank{1}, data)}, Rank{0},
+                                                    network.LinksOf(Rank{0}))));
+          EXPECT_TRUE(receives_whole ? in.ReadWhole(header, got) == transport::WholeRead::kDone
+                                     : IsDone(Messages({ReceiveFrom(Rank{0}, Rank{1}, got)},
+                                                       Rank{1}, network.LinksOf(Rank{1}))))
               << bytes << " bytes, whole: " << sends_whole << receives_whole;
           EXPECT_EQ(got, data);
-          const FakePipe& pipe = network.Pipe(Rank{0}, Rank{1});
-          EXPECT_EQ(pipe.announced, pipe.ended) << "both ends count the same messages";
+          EXPECT_EQ(network.held_bytes(), 0u);
         }
       }
     }
   }
-}
-
-TEST(Messages, OfferedAndLargeMessagesAreNotWhole) {
-  FakeNetwork network(20'000, 3, FakeLink::Offers::kTaken);
-  transport::Link& out = *network.Link(Rank{0}, Rank{1});
-  const Bytes data = Pattern(transport::kKernelBytesMin, 4);
-  const auto sends = [&](std::size_t bytes) {
-    return SendWhole(out, About(bytes, Rank{1}), Rank{0}, View(data).first(bytes));
-  };
-  EXPECT_FALSE(sends(transport::kRtsBytesMin)) << "the link would offer it";
-  EXPECT_TRUE(sends(transport::kRtsBytesMin - 1));
-  network.Link(Rank{0}, Rank{1})->refuse();
-  EXPECT_FALSE(sends(transport::kKernelBytesMin)) << "the link may measure it";
-  EXPECT_FALSE(sends(transport::kKernelBytesMin - 1)) << "the link is full";
 }
 
 TEST(Messages, LargerThanTheCacheArriveComplete) {

@@ -5,8 +5,9 @@
 namespace ringlet::comm {
 namespace {
 
+/// Returns true if no link offers the message, so that only a header precedes its data.
 bool IsSmall(const Transfer& transfer) {
-  return transfer.from.size() + transfer.to.size() < transport::kKernelBytesMin;
+  return transfer.from.size() + transfer.to.size() < transport::kRtsBytesMin;
 }
 
 }  // namespace
@@ -34,16 +35,14 @@ std::span<const Transfer> Messenger::RunSmall(std::span<const Transfer> transfer
   if (!IsSmall(transfers.front()) || backend_.machine() != nullptr) return transfers;
   const auto run = [&](const Transfer& transfer) {
     transport::Link* const link = links_.links().Find(transfer.peer);
-    if (link == nullptr) return false;
-    const collective::Fingerprint message = FingerprintOf(transfer, sequence, self_);
-    if (transfer.sends) return collective::SendWhole(*link, message, self_, transfer.from);
-    while (true) {
-      const transport::WholeRead received = collective::ReceiveWhole(*link, message, transfer.to);
-      if (received != transport::WholeRead::kNothing)
-        return received == transport::WholeRead::kDone;
-      if (looks == 0) return false;
-      --looks;
-    }
+    if (link == nullptr || !IsSmall(transfer)) return false;
+    const collective::Header header = collective::EncodeHeader(
+        FingerprintOf(transfer, sequence, self_), transfer.sends ? self_ : transfer.peer);
+    if (transfer.sends) return link->WriteWhole(header, transfer.from);
+    auto read = link->ReadWhole(header, transfer.to);
+    for (; read == transport::WholeRead::kNothing && looks > 0; --looks)
+      read = link->ReadWhole(header, transfer.to);
+    return read == transport::WholeRead::kDone;
   };
   rest_.clear();
   // Sends first, because peers wait for them. No message overtakes one that remains.

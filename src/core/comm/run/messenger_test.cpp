@@ -38,7 +38,7 @@ struct TestMessage {
   Bytes data;
 };
 
-/// Returns messages between random ranks, of sizes below and above those that are offered.
+/// Returns messages between random ranks, of sizes around the smallest that is offered.
 std::vector<TestMessage> RandomMessages(Prng& prng, std::uint32_t ranks) {
   static constexpr std::size_t kSizes[] = {0, 1, 8, 9, 4095, 4096, 5000};
   std::vector<TestMessage> messages(prng.Below(12));
@@ -51,15 +51,17 @@ std::vector<TestMessage> RandomMessages(Prng& prng, std::uint32_t ranks) {
   return messages;
 }
 
-// Ranks that share cores do not look for small messages, and ranks with cores do. A rank sometimes
-// calls its receives first, and each message in a group of its own or all in one.
+// Each rank puts its sends or its receives first, at random. A rank that spins waits for small
+// messages before the general engine starts. Links of kind shm connect processes; others, threads.
 TEST(Messenger, MessagesOfAllSizesKeepTheirOrder) {
-  constexpr std::uint32_t kThree = 3;
-  for (const char* const wait : {"spin", "yield"}) {
-    RunFormed(kThree, {{"RINGLET_WAIT", wait}}, [&](std::uint32_t rank, Communicator& mine) {
+  const EnvMap environments[] = {{{"RINGLET_WAIT", "spin"}},
+                                 {{"RINGLET_WAIT", "yield"}},
+                                 {{"RINGLET_WAIT", "spin"}, {"RINGLET_LINKS", "shm"}}};
+  for (std::size_t number = 0; number < std::size(environments); ++number) {
+    RunFormed(3, environments[number], [&](std::uint32_t rank, Communicator& mine) {
       Prng shared(7), own(rank);
       for (int round = 0; round < 300; ++round) {
-        const std::vector<TestMessage> messages = RandomMessages(shared, kThree);
+        const std::vector<TestMessage> messages = RandomMessages(shared, 3);
         std::vector<Bytes> received;
         for (const TestMessage& one : messages) received.emplace_back(one.data.size());
         std::vector<Transfer> sends, receives;
@@ -82,10 +84,11 @@ TEST(Messenger, MessagesOfAllSizesKeepTheirOrder) {
         std::vector<Transfer>& first = receives_first ? receives : sends;
         const std::vector<Transfer>& second = receives_first ? sends : receives;
         first.insert(first.end(), second.begin(), second.end());
-        ASSERT_TRUE(mine.Run(first).ok()) << wait << ", round " << round;
+        ASSERT_TRUE(mine.Run(first).ok()) << "environment " << number << ", round " << round;
         for (std::size_t i = 0; i < messages.size(); ++i)
           if (messages[i].to == rank) {
-            ASSERT_EQ(received[i], messages[i].data) << wait << ", round " << round;
+            ASSERT_EQ(received[i], messages[i].data)
+                << "environment " << number << ", round " << round;
           }
       }
     });

@@ -21,9 +21,6 @@ namespace ringlet::transport {
 
 /// Minimum size of an offer, on links that support offers.
 inline constexpr std::size_t kRtsBytesMin = 4 << 10;
-/// Minimum size of a message that the kernel reads, and that a link times, among ranks with cores.
-/// Below it, two copies cost less than a system call. (8 KiB: 0.8 us instead of 1.1 us on an EPYC)
-inline constexpr std::size_t kKernelBytesMin = 16 << 10;
 
 /// Does the same as std::memcpy(to, from.data(), from.size()).
 using CopyFunction = void (*)(View from, std::byte* to);
@@ -37,18 +34,14 @@ struct RtsSizes {
   std::size_t reached_min = 32 << 10;
   /// The same for unregistered data of another process, which the kernel reads.
   std::size_t kernel_min = 32 << 10;
-  /// If set, a link between processes chooses by time how unregistered data of at least
-  /// `kernel_min` travels: by copies, by copies with `stream`, or by reads of the kernel.
-  /// (docs/decisions/0155) Null: the kernel reads all such data.
+  /// If set, a link between processes chooses by time how unregistered data travels: by copies, by
+  /// copies with `stream`, or by reads of the kernel. (docs/decisions/0155) Null: by `kernel_min`.
   TicksFunction ticks = nullptr;
   CopyFunction stream = nullptr;  ///< a copy that bypasses the caches; set with `ticks`
 
   /// Sizes for ranks that each have a core.
   static constexpr RtsSizes WithCores(TicksFunction ticks, CopyFunction stream) {
-    return {.reached_min = kRtsBytesMin,
-            .kernel_min = kKernelBytesMin,
-            .ticks = ticks,
-            .stream = stream};
+    return {.reached_min = kRtsBytesMin, .ticks = ticks, .stream = stream};
   }
   /// Sizes for ranks that share cores. They copy, because an offer costs two more switches between
   /// ranks, and the other copies of the host make the time of a single message random.
@@ -120,9 +113,6 @@ class Link {
   /// Returns true if this kind of link supports offers. Both ends agree on that. The kernel may
   /// still refuse a particular offer.
   virtual bool fetches() const { return false; }
-  /// Sender: returns true if SendRts may offer `data` or time the message. If not, SendRts only
-  /// counts the message.
-  virtual bool MayOffer(View /*data*/) const { return false; }
   /// Sender: offers `data` until the peer answers or Withdraw is called. Returns the number of the
   /// offer, for the peer, or 0 if the peer cannot fetch the data and the sender must write it.
   virtual std::uint64_t SendRts(View /*data*/) { return 0; }

@@ -77,8 +77,8 @@ std::uint64_t PipeLink::OfferNumber(View data) {
     told_mapping_ = packed.has_value();
     if (packed) return kRegisteredBit | *packed;
   }
-  const bool reads = data.size() >= sizes.kernel_min &&
-                     (!sizes.ticks || ChoosePath(data.size()) == DataPath::kRead);
+  const bool reads =
+      sizes.ticks ? ChoosePath(data.size()) == DataPath::kRead : data.size() >= sizes.kernel_min;
   return reads && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
 }
 
@@ -109,14 +109,6 @@ void PipeLink::RecordTime() {
   const std::uint64_t end = std::max(timed_->acknowledged, times->until);
   if (end > begin) timed_->race->Record((end - begin) * kUnit / timed_->bytes);
   timed_.reset();
-}
-
-bool PipeLink::MayOffer(View data) const {
-  const RtsSizes& sizes = parts_.offers;
-  if (parts_.own_offer != nullptr) return data.size() >= sizes.reached_min;
-  return data.size() >= sizes.kernel_min ||
-         (parts_.registered && !refuses_mapping_ && data.size() >= sizes.reached_min &&
-          parts_.registered->Find(data.data(), data.size()));
 }
 
 std::uint64_t PipeLink::SendRts(View data) {

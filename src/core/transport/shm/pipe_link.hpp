@@ -57,7 +57,6 @@ class PipeLink final : public Link {
   std::string_view kind() const override { return parts_.kind; }
 
   bool fetches() const override { return true; }
-  bool MayOffer(View data) const override;
   std::uint64_t SendRts(View data) override;
   Result<std::optional<bool>> TakeAck() override;
   void Withdraw() override;

@@ -188,15 +188,15 @@ class TimedPair {
  public:
   TimedPair() {
     for (std::size_t side = 0; side < 2; ++side)
-      ends_[side] = std::make_unique<PipeLink>(PipeLinkParts{
-          .peer = static_cast<Rank>(1 - side),
-          .peer_name = "the peer",
-          .kind = "test",
-          .out = PipeWriter(Place(side), DoorbellButton(words_[1 - side], -1)),
-          .in = PipeReader(Place(1 - side), DoorbellButton(words_[1 - side], -1)),
-          .memory = nullptr,
-          .process = Here(),
-          .offers = {.kernel_min = kRtsBytesMin, .ticks = FakeTicks, .stream = FakeStream}});
+      ends_[side] = std::make_unique<PipeLink>(
+          PipeLinkParts{.peer = static_cast<Rank>(1 - side),
+                        .peer_name = "the peer",
+                        .kind = "test",
+                        .out = PipeWriter(Place(side), DoorbellButton(words_[1 - side], -1)),
+                        .in = PipeReader(Place(1 - side), DoorbellButton(words_[1 - side], -1)),
+                        .memory = nullptr,
+                        .process = Here(),
+                        .offers = {.ticks = FakeTicks, .stream = FakeStream}});
   }
 
   enum Path { kCopied, kStreamed, kRead };
@@ -404,43 +404,10 @@ struct RegisteredRig {
   View data() const { return allocation->bytes().subspan(100, kLarge); }
 };
 
-// A sender may write a message whole, without asking for an offer, if the link would not offer it.
-TEST(PipeLink, ForeseesOffers) {
-  const Bytes below(kRtsBytesMin - 1), plain(kKernelBytesMin);
-  RegisteredRig its(RtsSizes::WithCores(FakeTicks, FakeStream));
-  EXPECT_FALSE(its.sender.MayOffer(View(plain).first(kKernelBytesMin - 1)));
-  EXPECT_TRUE(its.sender.MayOffer(plain)) << "it may time it";
-  EXPECT_FALSE(its.sender.MayOffer(its.data().first(kRtsBytesMin - 1)));
-  EXPECT_TRUE(its.sender.MayOffer(its.data().first(kRtsBytesMin)));
-  std::mutex mutex;
-  PipeLinkRig threads{.offers = {&mutex, &mutex}, .sizes = RtsSizes{.reached_min = kRtsBytesMin}};
-  EXPECT_FALSE(threads.ends[0]->MayOffer(below));
-  EXPECT_TRUE(threads.ends[0]->MayOffer(View(plain).first(kRtsBytesMin)));
-}
-
-// Data that two copies pass faster than a system call does is neither timed nor read.
-TEST(PipeLink, CopiesUnregisteredDataBelowTheKernelsMinimum) {
-  fake_clock = {.step = 1};
-  RegisteredRig its(RtsSizes::WithCores(FakeTicks, FakeStream));
-  const Bytes plain(kKernelBytesMin - 1);
-  for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(its.sender.Write(View(plain).first(50)).value(), 50u);  // wraps the small ring
-    Bytes out(50);
-    EXPECT_EQ(its.receiver.Read(out).value(), 50u);
-    EXPECT_EQ(its.sender.SendRts(plain), 0u);
-    its.receiver.BeginReceive();
-    its.receiver.EndReceive();
-  }
-  EXPECT_EQ(fake_clock.now, FakeClock{}.now + 50) << "only the receiver looked at the clock";
-}
-
 // Messages of registered memory have numbers as well, and are not timed.
 TEST(PipeLink, RegisteredMemoryIsOfferedBetweenTimedMessages) {
   fake_clock = {.step = 1};
-  RegisteredRig its({.reached_min = kRtsBytesMin,
-                     .kernel_min = kRtsBytesMin,
-                     .ticks = FakeTicks,
-                     .stream = FakeStream});
+  RegisteredRig its({.reached_min = kRtsBytesMin, .ticks = FakeTicks, .stream = FakeStream});
   Bytes out(kRtsBytesMin);
   for (int i = 0; i < 200; ++i) {
     EXPECT_EQ(its.sender.Write(View(out).first(50)).value(), 50u);  // wraps the small ring

@@ -14,7 +14,7 @@
 namespace ringlet::transport {
 namespace {
 
-constexpr std::uint8_t kOfferVersion = 6;
+constexpr std::uint8_t kOfferVersion = 5;
 
 // The memory and descriptors that both pipes of a link use.
 struct LinkMemory {
