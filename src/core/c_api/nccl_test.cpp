@@ -53,6 +53,31 @@ TEST(Nccl, ACommunicatorReportsItsRankSizeAndDevice) {
   }
 }
 
+// This thread uses the communicator and finds it again without a lock. Another thread changes what
+// the communicator permits.
+TEST(Nccl, AThreadNoticesWhatAnotherThreadDidToItsCommunicator) {
+  const Comms comms = InitAll(1);
+  float number = 1;
+  const auto use = [&] {
+    ncclResult_t last = ncclSuccess;
+    for (int i = 0; i < 3; ++i)
+      last = ncclAllReduce(&number, &number, 1, ncclFloat, ncclSum, comms[0], nullptr);
+    return last;
+  };
+  const auto elsewhere = [&](const std::function<ncclResult_t()>& change) {
+    std::thread([&] { EXPECT_EQ(change(), ncclSuccess) << LastMessage(); }).join();
+  };
+  EXPECT_EQ(use(), ncclSuccess);
+  elsewhere([&] { return ncclCommSuspend(comms[0], NCCL_SUSPEND_MEM); });
+  EXPECT_EQ(use(), ncclInvalidUsage) << "suspended";
+  elsewhere([&] { return ncclCommResume(comms[0]); });
+  EXPECT_EQ(use(), ncclSuccess) << "resumed";
+  elsewhere([&] { return ncclCommFinalize(comms[0]); });
+  EXPECT_EQ(use(), ncclInvalidUsage) << "finalized";
+  elsewhere([&] { return ncclCommDestroy(comms[0]); });
+  EXPECT_EQ(use(), ncclInvalidArgument) << "destroyed";
+}
+
 // Tests every type with every reduction over three ranks with the values 1, 2 and 3. All results
 // are exact. The average of integers is truncated, but the average here is 2.
 template <typename T>
