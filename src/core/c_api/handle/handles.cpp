@@ -91,8 +91,8 @@ struct LastSlot {
   comm::ForkGuard fork_guard = {};
   ncclComm_t handle = nullptr;
   std::shared_ptr<HandleSlot> slot = {};
-  /// The communicator, if it takes operations and `slot` has been used `uses` times. Repeated
-  /// operations then take no lock at all. Keeps no communicator alive.
+  /// The communicator of the slot. While `slot->uses` equals `uses`, it takes operations, and this
+  /// thread finds it without a lock.
   std::weak_ptr<comm::Communicator> active = {};
   std::uint64_t uses = 0;
   CommOptions options = {};

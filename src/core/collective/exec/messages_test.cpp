@@ -74,7 +74,7 @@ bool IsDone(Messages&& messages) {
   return false;
 }
 
-// Each end either uses Messages, or reads and writes the message whole. The other end cannot tell.
+// Each end uses Messages, or it reads or writes the message whole. All combinations work.
 TEST(Messages, UnderstandMessagesThatAreWrittenOrReadWhole) {
   for (const auto offers : {FakeLink::Offers::kUnknown, FakeLink::Offers::kTaken}) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, transport::kRtsBytesMin - 1}) {

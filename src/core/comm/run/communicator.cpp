@@ -17,7 +17,7 @@ namespace {
 
 using collective::Operation;
 
-// Looks for a small message before the regular wait begins, about 1 us.
+// A rank looks so often for a small message before it starts the general engine, in less than 1 us.
 constexpr std::uint32_t kLooksForSmall = 64;
 
 collective::WaitPolicy Timed(collective::WaitPolicy wait_policy) {

@@ -33,10 +33,11 @@ class Messenger {
   /// \param sequence  collectives before them
   std::span<const collective::Message> Collect(std::span<const Transfer> transfers,
                                                std::uint64_t sequence);
-  /// Runs as many of these messages as need neither a new link nor a wait, and only small ones, as
-  /// Start would. A receive waits for
-  /// `looks` looks at its link, if no send remains. Returns the others, in order.
-  /// Valid until the next call. Cost  a few stores and loads a message, no allocation
+  /// Runs messages below transport::kRtsBytesMin through existing links in memory, until a message
+  /// has to wait. A receive looks `looks` times more before it gives up, unless a send remains.
+  /// Returns the messages that remain: the sends, then the receives, each in their order. Valid
+  /// until the next call. Allocates memory only if more messages remain than ever before.
+  /// \param transfers  not empty
   std::span<const Transfer> RunSmall(std::span<const Transfer> transfers, std::uint64_t sequence,
                                      std::uint32_t looks);
   /// Begins the collected messages. Errors  as LinksOnDemand::Exchange

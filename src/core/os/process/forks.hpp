@@ -14,7 +14,7 @@ namespace ringlet::os {
 inline std::uint64_t ForkGeneration();
 
 namespace detail {
-/// Null until the first call, and always if the system lacks such pages.
+/// The number of this process. Null before the first call, and if the system lacks such pages.
 extern constinit std::atomic<const std::atomic<std::uint64_t>*> generation_word;
 std::uint64_t FindForkGeneration();
 }  // namespace detail

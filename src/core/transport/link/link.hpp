@@ -54,7 +54,7 @@ struct RtsSizes {
 enum class WholeRead {
   kDone,     ///< it was read
   kNothing,  ///< no byte has arrived
-  kOther,    ///< other bytes have arrived, or only a part, or the link cannot tell
+  kOther,    ///< other bytes or only a part have arrived, or this kind of link does not support it
 };
 
 class Link {

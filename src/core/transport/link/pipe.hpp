@@ -91,8 +91,8 @@ class PipeWriter {
   /// Does the same for `head` followed by `data`, published together.
   Result<std::size_t> Write(View head, View data);
 
-  /// Does the same if all of it fits, according to the room that was last seen. Otherwise writes
-  /// nothing and returns false.
+  /// Does the same if all of it fits before the end of the ring, in the room that this side knows.
+  /// Otherwise writes nothing and returns false.
   bool WriteWhole(View head, View data);
 
   /// Counts one more offer (see Link::SendRts), which the caller announces to the reader.
