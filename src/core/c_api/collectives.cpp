@@ -70,7 +70,6 @@ Status Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> r
   if (root) {
     RINGLET_TRY_ASSIGN(call.root, RankOf(*root, "root", communicator));
   }
-  RINGLET_TRY(collective::CheckCount(given.count, call.type, communicator.identity().size));
   const std::size_t in = InputBytes(call, communicator.place());
   const std::size_t out = OutputBytes(call, communicator.place());
   if (in > 0) RINGLET_TRY(RequireMemory(given.send, "sendbuff"));

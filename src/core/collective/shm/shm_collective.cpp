@@ -55,12 +55,26 @@ ShmCollective::~ShmCollective() = default;
 void ShmCollective::StartPart(const Call& call, Algorithm how, const Fingerprint& whole,
                               PartOf which) {
   RINGLET_ASSERT(std::holds_alternative<Idle>(phase_));
-  call_ = call;
   place_.spinner = &spinners_[which == PartOf::kAfterLinks ? 1 : 0];
   gone_ = 0;
   phase_ = Posting{how};
-  const std::size_t bytes = PieceEach(call.kind) ? ranks() * BlockBytes(call_) : BlockBytes(call_);
-  posts_.Begin(whole, which, how == Algorithm::kOneShot ? bytes : 0);
+  const bool one_shot = how == Algorithm::kOneShot;
+  const std::size_t block = BlockBytes(call);
+  posts_.Begin(whole, which, !one_shot ? 0 : PieceEach(call.kind) ? ranks() * block : block);
+  if (one_shot && RunAtOnce(call)) return;
+  call_ = call;
+}
+
+// Posts a one-shot operation unless the rank must wait for its slot. Returns true if all needed
+// ranks have posted, and the operation is done. Otherwise Advance continues, and finds errors.
+bool ShmCollective::RunAtOnce(const Call& call) {
+  if (error_ || HasRankFailed() || !posts_.MayPublish()) return false;
+  PostOneShot(call);
+  const Result<bool> done = FinishOneShot(call);
+  if (!done.ok() || !*done) return false;
+  posts_.End();
+  phase_ = Idle{};
+  return true;
 }
 
 void ShmCollective::CountEmptyCall(const Fingerprint& call) {
@@ -71,11 +85,9 @@ void ShmCollective::CountEmptyCall(const Fingerprint& call) {
 Result<bool> ShmCollective::Advance() {
   moved_ = false;
   if (error_) return *error_;
+  if (std::holds_alternative<Idle>(phase_)) return moved_ = true;
   if (const auto* const posting = std::get_if<Posting>(&phase_)) {
-    // Without this check, a rank that does not wait for others would continue long after another
-    // rank found an operation to be wrong.
-    if (arena().header().failed.load(std::memory_order_relaxed) != 0)
-      return Fail({Code::kPeerLost, ""});
+    if (HasRankFailed()) return Fail({Code::kPeerLost, ""});
     if (!posts_.MayPublish()) return Wait();
     Post(posting->how);
     moved_ = true;
@@ -84,7 +96,7 @@ Result<bool> ShmCollective::Advance() {
   auto* const slices = std::get_if<Slices>(&phase_);
   Result<bool> done = direct   ? AdvanceDirect(*direct)
                       : slices ? AdvanceSlices(*slices)
-                               : AdvanceOneShot();
+                               : FinishOneShot(call_);
   if (!done.ok()) return Fail(std::move(done).error());
   if (!*done) return Wait();
   posts_.End();
@@ -156,48 +168,50 @@ Result<bool> ShmCollective::Wait() {
 }
 
 void ShmCollective::Post(Algorithm how) {
-  const CallPlace here{Rank{self()}, ranks()};
+  if (how == Algorithm::kOneShot) return PostOneShot(call_);
+  const bool stream = OutputBytes(call_, {Rank{self()}, ranks()}) * ranks() >= stream_bytes_min_;
+  const bool adaptive = direct_ && how == Algorithm::kAdaptive;
+  const bool fetch = how == Algorithm::kFetch || (adaptive && MayFetch(call_, ranks()));
   std::byte* const payload = posts_.Describe();
-  if (how == Algorithm::kOneShot) {
-    const std::size_t bytes = InputBytes(call_, here);
-    if (bytes > 0) std::memcpy(payload, call_.input.data(), bytes);
-    phase_ = OneShot{};
-  } else {
-    const bool stream = OutputBytes(call_, here) * ranks() >= stream_bytes_min_;
-    const bool adaptive = direct_ && how == Algorithm::kAdaptive;
-    const bool fetch = how == Algorithm::kFetch || (adaptive && MayFetch(call_, ranks()));
-    transport::ArenaPlaces places;
-    if (direct_ && how != Algorithm::kSlices)
-      places = direct_->Begin(call_, posts_.sequence(), {.stream = stream, .fetch = fetch});
-    if (adaptive) places.way = static_cast<std::uint32_t>(WayOf(call_));
-    std::memcpy(payload, &places, sizeof places);
-    phase_ = Direct{.stream = stream, .adaptive = adaptive, .met = false};
-    if (places.offered == 0 && !adaptive) BeginSlices({.stream = stream}, false);
-  }
+  transport::ArenaPlaces places;
+  if (direct_ && how != Algorithm::kSlices)
+    places = direct_->Begin(call_, posts_.sequence(), {.stream = stream, .fetch = fetch});
+  if (adaptive) places.way = static_cast<std::uint32_t>(WayOf(call_));
+  std::memcpy(payload, &places, sizeof places);
+  phase_ = Direct{.stream = stream, .adaptive = adaptive, .met = false};
+  if (places.offered == 0 && !adaptive) BeginSlices({.stream = stream}, false);
   posts_.Publish();
 }
 
 // ---- one-shot -----------------------------------------------------------------------------------
 
-Result<bool> ShmCollective::AdvanceOneShot() {
-  Result<bool> met = posts_.AwaitPosts(call_, !ShapeOf(call_.kind).moves);
-  const std::size_t block = BlockBytes(call_);
+void ShmCollective::PostOneShot(const Call& call) {
+  const std::size_t bytes = InputBytes(call, {Rank{self()}, ranks()});
+  std::byte* const payload = posts_.Describe();
+  if (bytes > 0) std::memcpy(payload, call.input.data(), bytes);
+  posts_.Publish();
+  phase_ = OneShot{};
+}
+
+Result<bool> ShmCollective::FinishOneShot(const Call& call) {
+  Result<bool> met = posts_.AwaitPosts(call, !ShapeOf(call.kind).moves);
+  const std::size_t block = BlockBytes(call);
   if (!met.ok() || !*met || block == 0) return met;
-  const std::size_t mine = PieceEach(call_.kind) ? self() * block : 0;
+  const std::size_t mine = PieceEach(call.kind) ? self() * block : 0;
   const auto input_of = [&](std::uint32_t rank) {
-    return (rank == self() ? call_.input.data() : posts_.Payload(rank)) + mine;
+    return (rank == self() ? call.input.data() : posts_.Payload(rank)) + mine;
   };
-  if (Reduces(call_.kind)) {
-    if (call_.kind == CallKind::kReduce && Index(call_.root) != self()) return met;
+  if (Reduces(call.kind)) {
+    if (call.kind == CallKind::kReduce && Index(call.root) != self()) return met;
     std::array<const std::byte*, kInputsMax> sources;
     for (std::uint32_t rank = 0; rank < ranks(); ++rank) sources[rank] = input_of(rank);
-    ReduceMany({call_.type, call_.op, ranks()}, std::span(sources).first(ranks()),
-               {call_.output.data(), block});
+    ReduceMany({call.type, call.op, ranks()}, std::span(sources).first(ranks()),
+               {call.output.data(), block});
     return met;
   }
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    if (!SendsData(call_, Rank{rank}, Rank{self()})) continue;
-    std::byte* const to = call_.output.data() + OutputOffset(call_, Rank{rank});
+    if (!SendsData(call, Rank{rank}, Rank{self()})) continue;
+    std::byte* const to = call.output.data() + OutputOffset(call, Rank{rank});
     const std::byte* const from = input_of(rank);
     if (from != to) std::memcpy(to, from, block);
   }

@@ -51,9 +51,10 @@ class ShmCollective final : public Operation {
                 WaitPolicy wait_policy = {}, ShmOptions options = {}, HostReach reach = {});
   ~ShmCollective() override;
 
-  /// Begins an operation after the last one is done. Does not block or allocate. A barrier, and the
-  /// meeting before the messages of all_to_all_v, have a count of 0. All-to-all cannot be in place.
-  /// Buffers that only the root has are ignored on other ranks.
+  /// Begins an operation after the last one is done. Does not block or allocate. A one-shot
+  /// operation posts its data, and is done if the ranks that it needs have posted. A barrier, and
+  /// the meeting before the messages of all_to_all_v, have a count of 0. All-to-all cannot be in
+  /// place. Buffers that only the root has are ignored on other ranks.
   ///
   /// \param how     kOneShot, if a rank gives at most the arena's slot_bytes; kSlices; or
   ///                kZeroCopy, kFetch or kAdaptive, which become kSlices if one rank cannot run
@@ -118,7 +119,15 @@ class ShmCollective final : public Operation {
   };
 
   std::uint32_t ranks() const { return posts_.ranks(); }
+  /// Without this check before a post, a rank that does not wait for others would continue long
+  /// after another rank found an operation to be wrong.
+  bool HasRankFailed() const {
+    return arena().header().failed.load(std::memory_order_relaxed) != 0;
+  }
+  bool RunAtOnce(const Call& call);
   void Post(Algorithm how);
+  void PostOneShot(const Call& call);
+  Result<bool> FinishOneShot(const Call& call);
   enum class Way : std::uint32_t { kFetch, kSlices, kSlicesThrough };
   /// The races of a kind of operation, by its size.
   struct Races;
@@ -128,7 +137,6 @@ class ShmCollective final : public Operation {
   void RecordTime();
   void BeginSlices(PipelinedShm::SliceMode mode, bool met);
   Result<bool> Wait();
-  Result<bool> AdvanceOneShot();
   Result<bool> AdvanceDirect(Direct& direct);
   Result<bool> AdvanceSlices(Slices& slices);
   void FailBecauseOf(std::uint32_t blamed);

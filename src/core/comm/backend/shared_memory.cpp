@@ -21,12 +21,11 @@ Status SharedMemory::Start(const collective::Call& call, const collective::Finge
     started = Started(engine_);
     return Ok();
   }
-  const View input = memory_.Staged(call, place_);
-  if (input.data() == call.input.data()) [[likely]] {
+  if (!WorkingMemory::MayStage(call)) [[likely]] {
     engine_.StartPart(call, AlgorithmOf(call), fingerprint);
   } else {
     collective::Call staged = call;
-    staged.input = input;
+    staged.input = memory_.Staged(call, place_);
     engine_.StartPart(staged, AlgorithmOf(staged), fingerprint);
   }
   started = Started(engine_);

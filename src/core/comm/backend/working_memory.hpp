@@ -17,6 +17,10 @@ namespace ringlet::comm {
 /// One thread, except for bytes(). Each function returns memory that is valid until its next call.
 class WorkingMemory {
  public:
+  /// Returns false if Staged returns the call's input itself. Most calls need no copy.
+  static bool MayStage(const collective::Call& call) {
+    return call.kind == collective::CallKind::kAllToAll || call.op == ReduceOp::kPreMulSum;
+  }
   /// Returns the call's input, or a copy if the operation needs one. The copy is multiplied by the
   /// scalar, or avoids an overlap with the output.
   View Staged(const collective::Call& call, collective::CallPlace place);

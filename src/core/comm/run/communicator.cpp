@@ -274,7 +274,7 @@ void Communicator::Record(const collective::Fingerprint& call, std::uint64_t byt
 void Communicator::Begin(const Call& call) {
   for (const auto& observer : observers_) observer->Began(call);
   inquiry_.SetCall(FingerprintOf(call, sequence_++));
-  const std::size_t bytes = std::max(InputBytes(call, place()), OutputBytes(call, place()));
+  const std::size_t bytes = std::max(call.input.size(), call.output.size());
   if (backend_->traits.begins_without_waiting) [[likely]]
     control_->doing().BeginWithStep(inquiry_.call(), bytes);
   else
