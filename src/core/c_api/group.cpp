@@ -263,6 +263,16 @@ Status RunMessages(OpenCallGroup& group) {
   return status;
 }
 
+/// Does the same for other calls.
+Status RunPlainCalls(OpenCallGroup& group) {
+  group.MoveMessages();
+  std::vector<comm::GroupedCall> calls = std::exchange(group.calls, {});
+  const Status status = comm::RunGroup(calls);
+  calls.clear();
+  group.calls = std::move(calls);
+  return status;
+}
+
 Result<bool> RunCalls(OpenCallGroup collected) {
   if (!collected.streamed.empty()) return RunStreamCalls(std::move(collected));
   RINGLET_TRY(CheckAlike(collected));
@@ -388,8 +398,9 @@ Result<bool> EndGroup() {
   if (!group)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
   if (--group->depth > 0) return false;
-  if (group->messages_of && group->calls.empty() && group->HasOnlyCalls()) [[likely]] {
-    RINGLET_TRY(RunMessages(*group));
+  if (group->HasOnlyCalls()) [[likely]] {
+    RINGLET_TRY(group->messages_of && group->calls.empty() ? RunMessages(*group)
+                                                           : RunPlainCalls(*group));
     return false;
   }
   group->MoveMessages();

@@ -6,12 +6,15 @@
 namespace ringlet::collective {
 namespace {
 
+constexpr std::uint32_t kTurnsPerCheck = 64;  // a check reads the clock
+
 /// The operations that are not done, and their waiters.
 class OperationSet {
  public:
   OperationSet(std::span<Operation* const> operations,
                std::span<transport::Waiter* const> waiters) {
     RINGLET_ASSERT(operations.size() == waiters.size());
+    members_.reserve(operations.size());
     for (std::size_t i = 0; i < operations.size(); ++i) {
       members_.push_back({operations[i], waiters[i]});
     }
@@ -88,7 +91,6 @@ class OperationSet {
 }  // namespace
 
 Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy& policy) {
-  constexpr std::uint32_t kTurnsPerCheck = 64;  // a check reads the clock
   std::uint32_t idle = 0;
   for (std::uint32_t turn = 1;; ++turn) {
     RINGLET_TRY_ASSIGN(bool done, operation.Advance());
@@ -118,18 +120,19 @@ Status RunAllToEnd(std::span<Operation* const> operations,
   if (operations.size() == 1) return RunToEnd(*operations.front(), *waiters.front(), policy);
   OperationSet group(operations, waiters);
   std::uint32_t idle = 0;
-  while (!group.done()) {
+  for (std::uint32_t turn = 1;; ++turn) {
     RINGLET_TRY_ASSIGN(const bool moved, group.Advance());
     if (group.done()) return Ok();
-    RINGLET_TRY(policy.check());
+    if (turn % kTurnsPerCheck == 0) RINGLET_TRY(policy.check());
     if (moved || group.SpinOnce(idle)) {
       idle = moved ? 0 : idle + 1;
       continue;
     }
     // After a sleep without news the group sleeps again.
+    RINGLET_TRY(policy.check());
     RINGLET_TRY(group.Sleep(poll, policy.sleep_max));
+    if (group.done()) return Ok();
   }
-  return Ok();
 }
 
 }  // namespace ringlet::collective

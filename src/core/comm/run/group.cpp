@@ -23,6 +23,7 @@ class GroupOperation final : public collective::Operation {
   }
 
   Communicator& communicator() const { return *communicator_; }
+  /// \param work  outlives this
   void Add(const Work& work) {
     if (const auto* transfer = std::get_if<Transfer>(&work)) {
       transfers_.push_back(*transfer);
@@ -31,7 +32,7 @@ class GroupOperation final : public collective::Operation {
     } else if (const auto* wait = std::get_if<SignalWait>(&work)) {
       waits_.push_back(*wait);
     } else {
-      calls_.push_back(work);
+      calls_.push_back(&work);
     }
   }
   bool done() const { return done_; }
@@ -67,9 +68,9 @@ class GroupOperation final : public collective::Operation {
  private:
   /// Leaves `current_` empty if no operation remains.
   Status TakeNext() {
-    while (begun_ < calls_.size() && communicator_->FinishIfEmpty(calls_[begun_])) ++begun_;
+    while (begun_ < calls_.size() && communicator_->FinishIfEmpty(*calls_[begun_])) ++begun_;
     if (begun_ < calls_.size()) {
-      RINGLET_TRY_ASSIGN(current_, communicator_->Start(calls_[begun_++]));
+      RINGLET_TRY_ASSIGN(current_, communicator_->Start(*calls_[begun_++]));
     } else if (!puts_.empty()) {
       current_ = communicator_->Start(std::exchange(puts_, {}));
     } else if (!transfers_.empty()) {
@@ -83,7 +84,7 @@ class GroupOperation final : public collective::Operation {
 
   std::shared_ptr<Communicator> communicator_;
   const Occupancy occupancy_;
-  std::vector<Work> calls_;
+  std::vector<const Work*> calls_;
   std::size_t begun_ = 0;  // number of begun calls
   std::vector<Put> puts_;
   std::vector<Transfer> transfers_;
@@ -108,6 +109,8 @@ GroupOperation& GroupOperationOf(const std::shared_ptr<Communicator>& communicat
 Status Run(const GroupOperations& group_operations) {
   std::vector<collective::Operation*> operations;
   std::vector<transport::Waiter*> waiters;
+  operations.reserve(group_operations.size());
+  waiters.reserve(group_operations.size());
   std::chrono::milliseconds timeout = std::chrono::milliseconds::max();
   for (const auto& group_operation : group_operations) {
     operations.push_back(group_operation.get());
@@ -150,6 +153,7 @@ Status RunMessages(const std::vector<GroupedCall>& calls) {
 
 Status RunGroup(const std::vector<GroupedCall>& calls) {
   if (calls.empty()) return Ok();
+  if (calls.size() == 1) return calls.front().communicator->Run(calls.front().work);
   if (AreMessagesOfOne(calls)) return RunMessages(calls);
   GroupOperations group_operations;
   for (const GroupedCall& call : calls) {
