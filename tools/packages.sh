@@ -26,6 +26,7 @@ groff-base       checks of the manual pages
 libfabric-dev    tests of the links over libfabric
 iproute2         tests that lay networks between namespaces
 nftables         closes ports in them
+valgrind         counts the instructions of each call
 '
 # What `test --quick` leaves out, because it is large.
 large_test_packages='
