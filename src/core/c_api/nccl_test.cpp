@@ -78,6 +78,20 @@ TEST(Nccl, AThreadNoticesWhatAnotherThreadDidToItsCommunicator) {
   EXPECT_EQ(use(), ncclInvalidArgument) << "destroyed";
 }
 
+// No call waits, because the root calls first and runs at most a few calls ahead.
+TEST(Nccl, AThreadUsesMoreCommunicatorsInTurnThanItRemembers) {
+  const Comms comms = InitAll(12);
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t rank = 0; rank < comms.size(); ++rank) {
+      int number = rank == 0 ? 100 + round : -1;
+      ASSERT_EQ(ncclBroadcast(&number, &number, 1, ncclInt, 0, comms[rank], nullptr), ncclSuccess)
+          << LastMessage();
+      EXPECT_EQ(number, 100 + round) << "rank " << rank;
+    }
+  }
+  DestroyAll(comms);
+}
+
 // Tests every type with every reduction over three ranks with the values 1, 2 and 3. All results
 // are exact. The average of integers is truncated, but the average here is 2.
 template <typename T>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <deque>
@@ -86,7 +87,7 @@ std::shared_ptr<HandleSlot> LookUp(Registry& registry, ncclComm_t handle) {
   return found == registry.slots.end() ? nullptr : found->second;
 }
 
-/// The slot that a thread used last. Repeated use of one communicator takes no global lock.
+/// A slot that a thread has used.
 struct LastSlot {
   comm::ForkGuard fork_guard = {};
   ncclComm_t handle = nullptr;
@@ -99,12 +100,24 @@ struct LastSlot {
 
   bool Holds(ncclComm_t wanted) const { return handle == wanted && slot && fork_guard.IsHere(); }
 };
-os::PerThread<LastSlot> last_slots;
+
+/// The slots that a thread used last. Repeated use of a few communicators takes no global lock.
+class LastSlots {
+ public:
+  /// Returns the only place of this handle's slot.
+  LastSlot& PlaceOf(ncclComm_t handle) {
+    return slots_[reinterpret_cast<std::uintptr_t>(handle) / kHandleStep % slots_.size()];
+  }
+
+ private:
+  std::array<LastSlot, 8> slots_;
+};
+os::PerThread<LastSlots> last_slots;
 
 /// Null: the process never created the handle, or it is destroyed. Valid until this thread looks up
 /// another handle. Handles are never reused, so a cached slot stays valid.
 HandleSlot* SlotOf(ncclComm_t handle) {
-  LastSlot& last = last_slots.Get();
+  LastSlot& last = last_slots.Get().PlaceOf(handle);
   if (last.Holds(handle)) [[likely]]
     return last.slot.get();
   last = {.handle = handle, .slot = LookUp(TheRegistry(), handle)};
@@ -387,7 +400,8 @@ Status Active(HandleEntry& entry) {
 }  // namespace
 
 Status FindActive(ncclComm_t handle, FormedCommunicator& found) {
-  LastSlot* const last = last_slots.Find();
+  LastSlots* const slots = last_slots.Find();
+  LastSlot* const last = slots ? &slots->PlaceOf(handle) : nullptr;
   if (last && last->Holds(handle) && last->uses == last->slot->uses.load(std::memory_order_acquire))
       [[likely]] {
     found.communicator = last->active.lock();
@@ -401,7 +415,7 @@ Status FindActive(ncclComm_t handle, FormedCommunicator& found) {
     RINGLET_TRY(Active(entry));
     found = FormedCommunicatorOf(entry);
     if (!IsUntouched(entry) || entry.issued) return Ok();
-    LastSlot& used = last_slots.Get();
+    LastSlot& used = last_slots.Get().PlaceOf(handle);
     used.active = entry.communicator;
     used.uses = used.slot->uses.load(std::memory_order_relaxed);
     used.options = entry.options;
