@@ -360,9 +360,10 @@ void AddMachineOptions(CLI::App& emulate, EmulateOptions& options) {
       ->check(CLI::IsMember({"auto", "on", "cpus", "off"}))
       ->capture_default_str();
   emulate
-      .add_option("--report", options.report,
-                  "Write to this file the bytes on each link of the machine, measured and planned, "
-                  "and all calls with NCCL's predicted times; ringlet traffic shows such data")
+      .add_option(
+          "--report", options.report,
+          "Write to this file the bytes on each link of the machine, measured and planned, "
+          "and all calls with NCCL's predicted times, in the form of ringlet traffic --json")
       ->type_name(kFileType);
   emulate.add_flag("--pace", options.pace,
                    "Make collectives last as long as NCCL's model predicts for the machine, if "

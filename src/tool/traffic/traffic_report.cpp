@@ -281,6 +281,12 @@ Result<TrafficReport> MergeTraffic(const std::vector<std::pair<std::string, Traf
 
 Result<TrafficReport> ReadTraffic(const std::string& folder) {
   std::error_code wrong;
+  if (std::filesystem::is_regular_file(folder, wrong))
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} is a file: give the folder of RINGLET_TRAFFIC_DIR, to which ranks "
+                             "write. A report of ringlet emulate --report is complete: it has the "
+                             "form of ringlet traffic --json",
+                             Printable(folder, kTrafficPathShown))};
   const std::string absolute = std::filesystem::absolute(folder, wrong).string();
   RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open(wrong ? folder : absolute));
   RINGLET_TRY_ASSIGN(const std::vector<std::string> names, files.List("", kTrafficFilesMax));

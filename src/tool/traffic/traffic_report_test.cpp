@@ -233,6 +233,9 @@ TEST_F(ReadTrafficTest, ReadsAllFilesOfAFolder) {
 TEST_F(ReadTrafficTest, NamesOtherFilesAndEmptyOrMissingFolders) {
   const std::string folder = files_.root() + "/t";
   EXPECT_THAT(ReadTraffic(folder).error().message, HasSubstr(folder));
+  files_.Write("report.json", "{}");
+  EXPECT_THAT(ReadTraffic(files_.root() + "/report.json").error().message,
+              HasSubstr("report.json is a file: give the folder of RINGLET_TRAFFIC_DIR"));
   files_.Directory("t");
   EXPECT_THAT(ReadTraffic(folder).error().message, HasSubstr("is empty"));
   files_.Write("t/a.json", TextForTest(TrafficForTest()[0].second));

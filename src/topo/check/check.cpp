@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "topo/check/check_context.hpp"
+#include "topo/edit/complete.hpp"
 
 namespace ringlet::topology {
 namespace {
@@ -24,6 +25,16 @@ std::vector<Defect> OfFile(std::span<const Finding> findings) {
     defects.push_back(std::move(defect));
   }
   return defects;
+}
+
+/// Notes that rules for links of GPUs and for ports found nothing to check.
+void CheckSkeleton(CheckContext& context) {
+  if (!IsSkeleton(context.view())) return;
+  context.Add("skeleton", {},
+              fmt::format("{} GPUs, {} NICs", context.gpus().size(), context.nics().size()),
+              "the file describes only their PCI functions, so their PCIe links and NUMA nodes are "
+              "checked, but no NVLinks, ports and GPUDirect RDMA",
+              "check the machine itself, or the file that NCCL_TOPO_DUMP_FILE makes on it", {});
 }
 
 /// Removes properties of the kind of machine if the expected machine has them, too.
@@ -50,6 +61,7 @@ std::vector<Defect> Check(const CheckInput& input) {
   CheckGpuLinks(context);
   CheckNics(context);
   CheckNarrowLinks(context);
+  CheckSkeleton(context);
   CheckLinkStates(context, input.links);
   if (input.expected != nullptr) CheckExpected(context, *input.expected, input.expected_name);
   std::vector<Defect> defects = context.Take();

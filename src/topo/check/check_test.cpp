@@ -7,6 +7,16 @@
 namespace ringlet::topology {
 namespace {
 
+TEST(CheckTest, ASkeletonIsNotHealthy) {
+  EXPECT_THAT(JudgedAfter(kHgxH100,
+                          [](HostView& v) {
+                            v.gpus.clear();
+                            v.nics.clear();
+                            v.nets.clear();
+                          }),
+              testing::ElementsAre("note skeleton 8 GPUs, 8 NICs"));
+}
+
 TEST(CheckTest, LintErrorsAreDefectsAndNotesAreNot) {
   const HostView view = ParseSynthetic(kHgxH100).value();
   const std::vector<Finding> findings = {{.severity = Severity::kWarning,

@@ -43,6 +43,8 @@ constexpr std::array kRules = {
                "PCIe links far narrower than the devices behind them, at no cost"},
     DefectRule{"gpu-below-model", Severity::kNote, Remedy::kNone,
                "GPUs at a lower PCIe generation than their model supports"},
+    DefectRule{"skeleton", Severity::kNote, Remedy::kNone,
+               "files that leave GPUs, their links and ports to the machine"},
     DefectRule{kFileRule, Severity::kError, Remedy::kEditFile, "mistakes in the file"},
 };
 
