@@ -144,8 +144,9 @@ RINGLET_STREAM_API ringletResult_t ringletStreamSynchronizeDevice(int device);
 RINGLET_STREAM_API ringletResult_t ringletStreamAwaitDevice(int device);
 
 /* Selects the meaning of NULL as the stream of an NCCL call. With `on`, NULL is the legacy stream
- * of this thread's current device. Without it, the default, such a call is complete on return.
- * Applies to the whole process; call it before communicators are used. */
+ * of the communicator's device: the device in the list of ncclCommInitAll, or the current device of
+ * the thread that formed the communicator. Without it, the default, such a call is complete on
+ * return. Applies to the whole process; call it before communicators are used. */
 RINGLET_STREAM_API void ringletStreamUseNull(int on);
 
 /* ---- Streams --------------------------------------------------------------------------------- */

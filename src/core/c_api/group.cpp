@@ -151,8 +151,11 @@ Result<bool> BeginCalls(std::vector<ncclComm_t> handles, std::vector<comm::Group
 /// Validates the call and converts it to a stream call.
 Result<StreamCall> StreamCallOf(CallJob job) {
   RINGLET_TRY(job.held.communicator->Validate(job.work));
+  const int device = job.held.communicator->origin().config.stream_device;
+  const ringletStream_t stream =
+      stream::StreamTable::Here().OnDevice(device, reinterpret_cast<ringletStream_t>(job.stream));
   StreamCall call{.call = {std::move(job.held.communicator), std::move(job.work)},
-                  .stream = reinterpret_cast<ringletStream_t>(job.stream),
+                  .stream = stream,
                   .begins = reinterpret_cast<ringletEvent_t>(job.begins)};
   RINGLET_TRY_ASSIGN(call.issued, IssuedOf(job.handle));
   return call;

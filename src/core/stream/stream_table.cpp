@@ -101,29 +101,36 @@ StreamRef StreamTable::Add(ringletStream_t handle, int device) {
 StreamRef StreamTable::LegacyOf(int device) {
   DeviceStreams& its = devices_[device];
   if (its.legacy) return its.legacy;
-  const StreamRef stream = Add(nullptr, device);
+  const auto handle = NextHandle<ringletStream_t>();
+  const StreamRef stream = streams_[handle] = Add(handle, device);
   stream->legacy = true;
   return devices_[device].legacy = stream;
 }
 
-StreamRef StreamTable::PerThread() {
+StreamRef StreamTable::PerThread(int device) {
   StreamsOfThread& mine = streams_of_threads.Get();
   if (mine.table != this) {
     mine.table = this;
     mine.by_device.clear();
   }
-  ringletStream_t& handle = mine.by_device[CurrentDevice()];
+  ringletStream_t& handle = mine.by_device[device];
   const auto found = streams_.find(handle);
   if (found != streams_.end()) return found->second;
   handle = NextHandle<ringletStream_t>();
-  return streams_[handle] = Add(handle, CurrentDevice());
+  return streams_[handle] = Add(handle, device);
 }
 
 StreamRef StreamTable::Find(ringletStream_t stream) {
   if (!stream || stream == ringletStreamLegacy) return LegacyOf(CurrentDevice());
-  if (stream == ringletStreamPerThread) return PerThread();
+  if (stream == ringletStreamPerThread) return PerThread(CurrentDevice());
   const auto found = streams_.find(stream);
   return found == streams_.end() ? nullptr : found->second;
+}
+
+ringletStream_t StreamTable::OnDevice(int device, ringletStream_t stream) {
+  const Lock lock(mutex_);
+  if (!stream || stream == ringletStreamLegacy) return LegacyOf(device)->handle;
+  return stream == ringletStreamPerThread ? PerThread(device)->handle : stream;
 }
 
 Answer StreamTable::Enter(Lock& lock, ringletStream_t stream, StreamRef* found) {

@@ -53,6 +53,9 @@ class StreamTable {
     std::string last_error = {};
   };
   Answer Describe(ringletStream_t stream, Properties* properties);
+  /// Returns a handle of the same stream that means the same on every thread. The null stream, the
+  /// legacy and the per-thread stream are those of `device`.
+  ringletStream_t OnDevice(int device, ringletStream_t stream);
   /// Fails if the stream does not exist.
   Answer Check(ringletStream_t stream);
 
@@ -127,7 +130,7 @@ class StreamTable {
   Answer Unknown(const void* handle, const char* what) const;
   StreamRef Add(ringletStream_t handle, int device);
   StreamRef LegacyOf(int device);
-  StreamRef PerThread();
+  StreamRef PerThread(int device);
   /// Returns null if the stream does not exist.
   StreamRef Find(ringletStream_t stream);
   /// Finds a stream and waits for room in its queue. Releases the lock during the wait.

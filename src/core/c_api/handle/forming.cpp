@@ -32,7 +32,7 @@ void PlaceOnDevice(comm::Config& config, const Settings& settings) {
   config.names_device = !settings.machine.empty() || ringlet_host_device_number != nullptr;
   // A thread that selected no device is on the first one. LOCAL_RANK then distinguishes ranks of
   // several processes, as programs without devices require.
-  const int chosen = stream::CurrentDevice();
+  const int chosen = config.stream_device = stream::CurrentDevice();
   const auto number = NumberOnMachine(chosen);
   if (!number || (chosen == 0 && *number == 0)) return;
   config.device = *number;
@@ -42,6 +42,7 @@ void PlaceOnDevice(comm::Config& config, const Settings& settings) {
 Status NameDevice(comm::Config& config, int device) {
   config.names_device = true;
   config.device = static_cast<std::uint32_t>(device);
+  config.stream_device = device;
   if (ringlet_host_device_number == nullptr) return Ok();
   const auto number = NumberOnMachine(device);
   if (!number)

@@ -25,6 +25,8 @@ struct Config {
   /// The caller's CUDA number of the device, if different. CUDA counts the devices that the process
   /// sees.
   std::optional<std::uint32_t> cuda_device = {};
+  /// The device of the null stream of operations, as ringletStreamSetDevice counts devices.
+  int stream_device = 0;
   std::optional<std::chrono::milliseconds> init_timeout = {};  ///< else RINGLET_INIT_TIMEOUT
   std::optional<std::chrono::milliseconds> timeout =
       {};              ///< of one operation, else RINGLET_TIMEOUT
