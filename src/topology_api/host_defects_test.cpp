@@ -31,7 +31,7 @@ TEST(HostDefectsTest, AMissingGpuIsADefectBesideTheExpectedMachine) {
 TEST(HostDefectsTest, MistakesOfAFileAreDefectsWithAPlace) {
   const Topology file = Topology::Load(FixturePath("topologies/nvidia/ndv4.topo.xml")).value();
   for (const HostDefect& defect : Check(file)) {
-    EXPECT_EQ(defect.rule, "file");
+    EXPECT_TRUE(defect.rule == "file" || defect.rule == "skeleton") << defect.rule;
     EXPECT_GT(defect.at.line, 0u);
   }
 }
