@@ -92,6 +92,23 @@ TEST(Nccl, AThreadUsesMoreCommunicatorsInTurnThanItRemembers) {
   DestroyAll(comms);
 }
 
+TEST(Nccl, ManyRanksOfAHostShareItsMemory) {
+  constexpr int kMany = 130;
+  const Comms comms = InitAll(kMany);
+  EXPECT_GT(Find(comms.back()).value()->memory_use().shared, 0u);
+  for (const std::size_t count : {1u, 20u, 3000u, 40'000u}) {  // one-shot, slices, adaptive
+    std::vector<std::vector<int>> data;
+    std::vector<void*> buffers;
+    for (int rank = 0; rank < kMany; ++rank)
+      buffers.push_back(data.emplace_back(count, rank).data());
+    ASSERT_EQ(AllReduceInGroup(comms, buffers.data(), count, ncclInt, ncclSum), ncclSuccess)
+        << LastMessage();
+    for (const auto& one : data)
+      EXPECT_THAT(one, testing::Each(kMany * (kMany - 1) / 2)) << count << " elements";
+  }
+  DestroyAll(comms);
+}
+
 // Tests every type with every reduction over three ranks with the values 1, 2 and 3. All results
 // are exact. The average of integers is truncated, but the average here is 2.
 template <typename T>

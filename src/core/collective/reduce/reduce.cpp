@@ -348,8 +348,9 @@ void Loop(Op op, const Sources& in, std::span<std::byte> out) {
   if (rest_bytes == 0) return;
   // Copies the remainder to a buffer that permits reading and writing a whole step.
   HWY_ALIGN std::byte rest[Sources::kMax * HWY_MAX_BYTES];
-  Pointer rests[Sources::kMax] = {};
+  Pointer rests[Sources::kMax];
   std::memset(rest, 0, in.count() * HWY_MAX_BYTES);
+  std::memset(rests, 0, in.count() * sizeof *rests);
   for (std::size_t i = 0; i < in.count(); ++i) {
     rests[i] = rest + i * HWY_MAX_BYTES;
     std::memcpy(rest + i * HWY_MAX_BYTES, in.At(i, at), rest_bytes);

@@ -44,7 +44,7 @@ void ChooseKernels();
 ///              towards zero after the sum, which may have wrapped (as in NCCL)
 void Reduce(Reduction what, View a, View b, std::span<std::byte> out);
 
-inline constexpr std::size_t kInputsMax = 64;
+inline constexpr std::size_t kInputsMax = 256;
 /// Does the same for several blocks in one pass: ((inputs[0] op inputs[1]) op inputs[2]) ... The
 /// half types keep intermediate values as floats and round once, at the end.
 ///

@@ -344,7 +344,8 @@ TEST(ReduceMany, EqualsPairwiseReductionIfNoResultIsRounded) {
       if (!Reduces(op, type)) continue;
       // Tests narrow formats only with the operations that never round: the extremes.
       if (narrow && op != ReduceOp::kMax && op != ReduceOp::kMin) continue;
-      for (const std::size_t inputs : {1u, 2u, 3u, 9u}) {
+      for (const std::size_t inputs :
+           {std::size_t{1}, std::size_t{2}, std::size_t{9}, kInputsMax}) {
         for (const std::size_t count : {1u, 7u, 64u, 333u}) {
           const std::size_t bytes = count * SizeOf(type);
           std::vector<Bytes> blocks(inputs, Bytes(bytes));

@@ -32,7 +32,7 @@ Algorithm PreferredOnHost(CallKind kind, std::size_t bytes, const Layout& layout
   const std::size_t blocks = BlocksGiven(kind, layout);
   const auto possible = AlgorithmsFor(kind, layout);
   if (possible.size() == 1) return possible.front();
-  if (bytes <= shm.one_shot_max / blocks && FitsOneShot(kind, bytes, layout))
+  if (bytes <= shm.OneShotMax(RanksOf(layout)) / blocks && FitsOneShot(kind, bytes, layout))
     return Algorithm::kOneShot;
   // The threshold applies to all blocks of a rank together, so the bound per block is rounded up.
   const bool large = bytes >= (shm.AdaptiveMin(kind) + blocks - 1) / blocks;
@@ -54,7 +54,7 @@ std::vector<std::size_t> BoundsOf(CallKind kind, const Layout& layout, const Tun
   const std::size_t blocks = BlocksGiven(kind, layout);
   std::vector<std::size_t> bounds = tuner.measured.BoundsOf(kind, RanksOf(layout));
   bounds.insert(bounds.end(),
-                {0, tuner.shm.one_shot_max / blocks, layout.post_bytes / blocks,
+                {0, tuner.shm.OneShotMax(RanksOf(layout)) / blocks, layout.post_bytes / blocks,
                  (std::max<std::size_t>(tuner.shm.AdaptiveMin(kind), 1) - 1) / blocks, kAnyBytes});
   std::ranges::sort(bounds);
   const auto twice = std::ranges::unique(bounds);

@@ -25,11 +25,19 @@ struct ShmThresholds {
   // Compared with the bytes that a rank gives: all of its blocks if it has one per rank. Slices run
   // between the two. (EPYC, 2 ranks: one_shot is faster at 4 KiB, slices at 8 KiB.)
   std::size_t one_shot_max = 6 << 10;
+  // The same for more than `ranks_of_large_one_shot` ranks, because each rank reads the posts of
+  // all others. (EPYC, 2 cores, all_reduce among 128 ranks: one_shot takes 0.6 ms for 4 bytes
+  // and 2.4 ms for 256 bytes, slices 1.0 and 1.2 ms.)
+  std::uint32_t ranks_of_large_one_shot = 64;
+  std::size_t small_one_shot_max = 32;
   std::size_t adaptive_min = 6 << 10;
   // The same for a broadcast. In slices, the root does not wait for the other ranks. (EPYC, 2
   // cores, a row of broadcasts of 8 KiB: 1.4 and 0.8 us among 2 ranks, 20 and 5 us among 8.)
   std::size_t adaptive_broadcast_min = 64 << 10;
 
+  std::size_t OneShotMax(std::uint32_t ranks) const {
+    return ranks > ranks_of_large_one_shot ? small_one_shot_max : one_shot_max;
+  }
   std::size_t AdaptiveMin(CallKind kind) const {
     return kind == CallKind::kBroadcast ? adaptive_broadcast_min : adaptive_min;
   }

@@ -131,6 +131,14 @@ TEST(SelectOnHost, SmallMessagesAreOneShotAndLargeOnesAdaptive) {
   EXPECT_EQ(WayFor(CallKind::kGather, 6 << 10), Algorithm::kOneShot);
 }
 
+TEST(SelectOnHost, OneShotOfManyRanksIsSmall) {
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, 6 << 10, {}, 64), Algorithm::kOneShot);
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, 32, {}, 65), Algorithm::kOneShot);
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, 33, {}, 65), Algorithm::kSlices);
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, 6 << 10, {}, 65), Algorithm::kAdaptive);
+  EXPECT_EQ(WayFor(CallKind::kBarrier, 0, {}, 65), Algorithm::kOneShot);
+}
+
 TEST(SelectOnHost, TheRootOfAMediumBroadcastDoesNotWait) {
   EXPECT_EQ(WayFor(CallKind::kBroadcast, 6 << 10), Algorithm::kOneShot);
   EXPECT_EQ(WayFor(CallKind::kBroadcast, (6 << 10) + 1), Algorithm::kSlices);

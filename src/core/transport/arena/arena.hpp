@@ -14,6 +14,7 @@
 // that a peer writes is outside input: a rank validates each length and position before it uses
 // them.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -35,11 +36,12 @@ struct ArenaShape {
   /// 32 KiB take 1.7 us in a ring of 2 MiB, and 4.2 us in a ring of 512 KiB.)
   std::uint32_t stages = 8;
 
-  static constexpr std::uint32_t kRanksMax = 64;  // limit of one pass of a reduction
-  static constexpr std::uint32_t kPosts = 64;     // operations that a rank may be ahead
-  static constexpr std::uint32_t kSlots = 4;      // operations ahead with payloads of full size
+  static constexpr std::uint32_t kRanksMax = 256;  // limit of one pass of a reduction
+  static constexpr std::uint32_t kPosts = 64;      // operations that a rank may be ahead
+  static constexpr std::uint32_t kSlots = 4;       // operations ahead with payloads of full size
   // With more ranks than this, their memory matters.
   static constexpr std::uint32_t kFewRanks = 16, kStagesOfMany = 4;
+  static constexpr std::uint32_t kManyRanks = 64, kStagesOfMost = 2;
   static constexpr std::uint64_t kPartBytesMax = 64 << 20;
 
   /// Returns true if the sizes are multiples of 64 within bounds, as on every honest rank.
@@ -48,8 +50,10 @@ struct ArenaShape {
     return kSlots * static_cast<std::size_t>(slot_bytes);
   }
   constexpr std::size_t StagesBytes() const {
-    const std::uint32_t used = ranks > kFewRanks && stages > kStagesOfMany ? kStagesOfMany : stages;
-    return used * static_cast<std::size_t>(stage_bytes);
+    const std::uint32_t most = ranks <= kFewRanks    ? stages
+                               : ranks <= kManyRanks ? kStagesOfMany
+                                                     : kStagesOfMost;
+    return std::min(stages, most) * static_cast<std::size_t>(stage_bytes);
   }
   std::size_t RankOffset(std::uint32_t rank) const;
   std::size_t TotalBytes() const { return RankOffset(ranks); }
