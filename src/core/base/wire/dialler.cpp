@@ -127,9 +127,10 @@ bool Dialler::hopeless() const {
 }
 
 std::uint32_t Dialler::failures() const {
-  std::uint32_t least = targets_.empty() ? 0 : targets_.front().failures;
-  for (const Target& target : targets_) least = std::min(least, target.failures);
-  return least;
+  std::optional<std::uint32_t> least;
+  for (const Target& target : targets_)
+    if (!target.hopeless) least = std::min(least.value_or(target.failures), target.failures);
+  return least.value_or(0);
 }
 
 std::string Dialler::Reasons() const {

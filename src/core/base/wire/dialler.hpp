@@ -78,7 +78,8 @@ class Dialler {
   bool hopeless() const;
   /// "10.0.0.5:7: connection refused, 10.1.0.5:7: no answer"
   std::string Reasons() const;
-  /// The number of consecutive dials of each address that reached no listening process.
+  /// The number of consecutive dials of each address that reached no listening process. Ignores
+  /// addresses where another process answers, because the system may reuse the port of a dead one.
   std::uint32_t failures() const;
   /// Process id of the listener at one of the addresses; 0: unknown.
   std::uint32_t pid() const { return pid_; }

@@ -149,6 +149,20 @@ TEST(Dialler, RetriesAPeerThatDoesNotAnswer) {
   EXPECT_EQ(bench.dials.size(), 2u);
 }
 
+// The system may give the port of a dead process to another communicator, for one of its addresses.
+TEST(Dialler, CountsRefusalsBesideAnAddressOfAnotherCommunicator) {
+  Bench bench(2);
+  EXPECT_FALSE(bench.Answer(bench.dials[0].line, {5, {}}));
+  EXPECT_EQ(bench.dialler->failures(), 0u) << "the other address may be right";
+  bench.dialler->Advance(bench.now);
+  for (std::uint32_t refusals = 1; refusals <= 3; ++refusals) {
+    bench.Refuse(bench.dials.back().line);
+    EXPECT_EQ(bench.dialler->failures(), refusals);
+    bench.Wait();
+  }
+  EXPECT_FALSE(bench.dialler->hopeless());
+}
+
 TEST(Dialler, DoesNotRetryAfterAWrongSecret) {
   Bench bench(2);
   Credentials other = kDiallerCredentials;
