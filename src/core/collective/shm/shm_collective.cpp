@@ -22,16 +22,17 @@ constexpr int kSlicesAtOnce = 16;
 constexpr std::size_t kFetchedScatterMin = 1 << 20;
 
 // Each rank fetches a block from each other rank, by one system call if that is another process. So
-// the blocks of many ranks must be larger. (64 ranks on 2 cores of an AMD EPYC, all_gather of
-// blocks of 4 KiB: 12,400 us against 1,900 us in slices; of 64 KiB: 16,900 us against 31,800 us.)
-constexpr std::size_t kFetchedBytesMinByRank = 128;
+// the blocks of many ranks must be larger. (2 cores of an AMD EPYC, ms with fetches and in slices:
+// all_gather among 64 ranks, blocks of 4 KiB 12.4 and 1.9, of 64 KiB 16.9 and 31.8; all_to_all
+// among 16 ranks, 1 KiB 0.14 and 0.53; among 128 ranks, 1 KiB 46 and 5.6, 32 KiB 50 and 132.)
+constexpr std::size_t kGatheredBytesMinByRank = 128, kExchangedBytesMinByRank = 16;
 
 // Returns true if peers may fetch the memory of a call. Such calls only copy. Blocks between two
 // powers of two, which share a Race, have the same result.
 bool MayFetch(CallKind kind, std::size_t block, std::uint32_t ranks) {
   const std::size_t least = std::bit_floor(block);
-  if (kind == CallKind::kAllToAll || kind == CallKind::kAllGather)
-    return least >= kFetchedBytesMinByRank * ranks;
+  if (kind == CallKind::kAllGather) return least >= kGatheredBytesMinByRank * ranks;
+  if (kind == CallKind::kAllToAll) return least >= kExchangedBytesMinByRank * ranks;
   return kind == CallKind::kBroadcast ||
          (kind == CallKind::kScatter && least * ranks >= kFetchedScatterMin);
 }
