@@ -11,7 +11,7 @@ enum { kRounds = 100, kBatch = 16, kCalls = kRounds * kBatch };
 static ncclComm_t comms[2];
 static float one[512], other[512];
 
-#define COSTLY __attribute__((noinline)) static void
+#define MEASURED __attribute__((noinline)) static void
 
 static void Check(ncclResult_t result) {
   if (result == ncclSuccess) return;
@@ -24,20 +24,20 @@ static void BroadcastAt(int rank, size_t count) {
   for (int i = 0; i < kBatch; ++i)
     Check(ncclBroadcast(data, data, count, ncclFloat, 0, comms[rank], NULL));
 }
-COSTLY BroadcastRoot8(void) {
+MEASURED BroadcastRoot8(void) {
   BroadcastAt(0, 2);
 }
-COSTLY BroadcastReceiver8(void) {
+MEASURED BroadcastReceiver8(void) {
   BroadcastAt(1, 2);
 }
-COSTLY BroadcastRoot2048(void) {
+MEASURED BroadcastRoot2048(void) {
   BroadcastAt(0, 512);
 }
-COSTLY BroadcastReceiver2048(void) {
+MEASURED BroadcastReceiver2048(void) {
   BroadcastAt(1, 512);
 }
 
-COSTLY BroadcastRootInGroup8(void) {
+MEASURED BroadcastRootInGroup8(void) {
   for (int i = 0; i < kBatch; ++i) {
     Check(ncclGroupStart());
     Check(ncclBroadcast(one, one, 2, ncclFloat, 0, comms[0], NULL));
@@ -45,15 +45,15 @@ COSTLY BroadcastRootInGroup8(void) {
   }
 }
 
-COSTLY Send8(void) {
+MEASURED Send8(void) {
   for (int i = 0; i < kBatch; ++i) Check(ncclSend(one, 2, ncclFloat, 1, comms[0], NULL));
 }
-COSTLY Receive8(void) {
+MEASURED Receive8(void) {
   for (int i = 0; i < kBatch; ++i) Check(ncclRecv(other, 2, ncclFloat, 0, comms[1], NULL));
 }
 
 /* Rank 1 has sent before, so each group receives at once. */
-COSTLY SendAndReceive8(void) {
+MEASURED SendAndReceive8(void) {
   for (int i = 0; i < kBatch; ++i) {
     Check(ncclGroupStart());
     Check(ncclSend(one, 2, ncclFloat, 1, comms[0], NULL));
@@ -67,7 +67,7 @@ static void Exchange(void) {
   for (int i = 0; i < kBatch; ++i) Check(ncclRecv(other + 2, 2, ncclFloat, 0, comms[1], NULL));
 }
 
-COSTLY AllReduceOfBothRanks8(void) {
+MEASURED AllReduceOfBothRanks8(void) {
   for (int i = 0; i < kBatch; ++i) {
     Check(ncclGroupStart());
     Check(ncclAllReduce(one, one + 2, 2, ncclFloat, ncclSum, comms[0], NULL));

@@ -27,13 +27,13 @@ std::vector<Defect> OfFile(std::span<const Finding> findings) {
   return defects;
 }
 
-/// Notes that rules for links of GPUs and for ports found nothing to check.
+/// Adds a note to a skeleton, because the file lacks what most rules compare.
 void CheckSkeleton(CheckContext& context) {
   if (!IsSkeleton(context.view())) return;
   context.Add("skeleton", {},
               fmt::format("{} GPUs, {} NICs", context.gpus().size(), context.nics().size()),
-              "the file describes only their PCI functions, so their PCIe links and NUMA nodes are "
-              "checked, but no NVLinks, ports and GPUDirect RDMA",
+              "the file describes only their PCI functions, so the check compares their PCIe links "
+              "and NUMA nodes, but not NVLinks, ports and GPUDirect RDMA",
               "check the machine itself, or the file that NCCL_TOPO_DUMP_FILE makes on it", {});
 }
 

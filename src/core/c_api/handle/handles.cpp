@@ -104,7 +104,7 @@ struct LastSlot {
 /// The slots that a thread used last. Repeated use of a few communicators takes no global lock.
 class LastSlots {
  public:
-  /// Returns the only place of this handle's slot.
+  /// Returns the place for the slot of this handle. Several handles have the same place.
   LastSlot& PlaceOf(ncclComm_t handle) {
     return slots_[reinterpret_cast<std::uintptr_t>(handle) / kHandleStep % slots_.size()];
   }

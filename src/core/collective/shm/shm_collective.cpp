@@ -27,8 +27,15 @@ constexpr std::size_t kFetchedScatterMin = 1 << 20;
 // among 16 ranks, 1 KiB 0.14 and 0.53; among 128 ranks, 1 KiB 46 and 5.6, 32 KiB 50 and 132.)
 constexpr std::size_t kGatheredBytesMinByRank = 128, kExchangedBytesMinByRank = 16;
 
-// Returns true if peers may fetch the memory of a call. Such calls only copy. Blocks between two
-// powers of two, which share a Race, have the same result.
+// ArenaHeader::failed: the first rank that gave up is in the lower bits, the one it blames above.
+constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
+
+bool MayFetch(const Call& call, std::uint32_t ranks) {
+  return MayFetch(call.kind, BlockBytes(call), ranks);
+}
+
+}  // namespace
+
 bool MayFetch(CallKind kind, std::size_t block, std::uint32_t ranks) {
   const std::size_t least = std::bit_floor(block);
   if (kind == CallKind::kAllGather) return least >= kGatheredBytesMinByRank * ranks;
@@ -36,14 +43,6 @@ bool MayFetch(CallKind kind, std::size_t block, std::uint32_t ranks) {
   return kind == CallKind::kBroadcast ||
          (kind == CallKind::kScatter && least * ranks >= kFetchedScatterMin);
 }
-bool MayFetch(const Call& call, std::uint32_t ranks) {
-  return MayFetch(call.kind, BlockBytes(call), ranks);
-}
-
-// ArenaHeader::failed: the first rank that gave up is in the lower bits, the one it blames above.
-constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
-
-}  // namespace
 
 ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
                              WaitPolicy wait_policy, ShmOptions options, HostReach reach)

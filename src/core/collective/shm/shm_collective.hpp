@@ -40,6 +40,11 @@ struct ShmOptions {
   std::uint64_t (*ticks)() = nullptr;
 };
 
+/// Returns true if ranks may fetch blocks from the memory of the others in an adaptive operation.
+/// Such operations only copy. The result is the same for all blocks between two powers of two,
+/// which share a Race.
+bool MayFetch(CallKind kind, std::size_t block, std::uint32_t ranks);
+
 /// Runs one operation after the other. Drive each as an Operation from Start on.
 class ShmCollective final : public Operation {
  public:
@@ -119,8 +124,8 @@ class ShmCollective final : public Operation {
   };
 
   std::uint32_t ranks() const { return posts_.ranks(); }
-  /// Without this check before a post, a rank that does not wait for others would continue long
-  /// after another rank found an operation to be wrong.
+  /// Returns true if a rank of the arena has given up. Checked before each post, because a rank
+  /// that never waits for others learns of a wrong operation in no other way.
   bool HasRankFailed() const {
     return arena().header().failed.load(std::memory_order_relaxed) != 0;
   }

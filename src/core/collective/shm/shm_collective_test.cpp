@@ -211,6 +211,24 @@ TEST(ShmCollective, ADepartedRankFailsOnlyLaterOperations) {
   EXPECT_EQ(error.error().lost_rank, 1);
 }
 
+TEST(MayFetch, NeedsLargerBlocksAmongMoreRanks) {
+  struct Row {
+    CallKind kind;
+    std::uint32_t ranks;
+    std::size_t least;
+  };
+  for (const Row& row : {Row{CallKind::kAllGather, 2, 256}, Row{CallKind::kAllGather, 64, 8192},
+                         Row{CallKind::kAllToAll, 16, 256}, Row{CallKind::kAllToAll, 128, 2048},
+                         Row{CallKind::kScatter, 4, 256 << 10}}) {
+    SCOPED_TRACE(testing::Message() << Name(row.kind) << " among " << row.ranks);
+    EXPECT_FALSE(MayFetch(row.kind, row.least - 1, row.ranks));
+    EXPECT_TRUE(MayFetch(row.kind, row.least, row.ranks));
+    EXPECT_TRUE(MayFetch(row.kind, row.least * 2 - 1, row.ranks));
+  }
+  EXPECT_TRUE(MayFetch(CallKind::kBroadcast, 1, 64));
+  EXPECT_FALSE(MayFetch(CallKind::kAllReduce, 1 << 30, 2)) << "it reduces";
+}
+
 TEST(ShmCollective, AOneShotOperationIsDoneAtItsStartIfItsPeersHavePosted) {
   World world(2, 1);
   std::vector<std::int32_t> from{1, 2, 3, 4}, to(from.size());
