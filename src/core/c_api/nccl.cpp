@@ -82,6 +82,7 @@ Status InitAll(ncclComm_t* comms, int ndev, const int* devlist) {
     comm::Config& config = configs[static_cast<std::size_t>(i)];
     config.rank = static_cast<std::uint32_t>(i);
     config.size = static_cast<std::uint32_t>(ndev);
+    config.expects_one_host = true;
     RINGLET_TRY(NameDevice(config, devlist ? devlist[i] : i));
   }
   RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));

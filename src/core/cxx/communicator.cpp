@@ -48,6 +48,7 @@ Result<std::vector<comm::Config>> ConfigsOfAll(const comm::Process& process, con
   std::vector<comm::Config> configs;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     RINGLET_TRY_ASSIGN(comm::Config config, cxx::ConfigOf(process, id, Rank{rank}, size, options));
+    config.expects_one_host = true;
     configs.push_back(std::move(config));
   }
   return configs;

@@ -100,7 +100,7 @@ bool ZeroCopyShm::OffersRegistered(const Call& call, ArenaPlaces& places) const 
 bool ZeroCopyShm::OffersAddress(const Call& call, ArenaPlaces& places) const {
   // If the kernel forbids reading, it mostly does for all ranks, which would vote an offer down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)
-    if (peer != self_ && !reach_.shared->CanGet(peer)) return false;
+    if (peer != self_ && !reach_.shared->VerifyProcess(peer)) return false;
   places = {.input_offset = RemoteAddress::Of(call.input.data()).told(), .offered = kAddress};
   return true;
 }

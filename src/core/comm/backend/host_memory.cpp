@@ -191,7 +191,8 @@ Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable&
           "collectives within hosts use links, because shared memory is missing: " + *lacking);
     return HostMemoryParts{};
   }
-  auto processes = proof.Check(self, here.ranks, Of(here.ranks, told));
+  if (share.arena) share.arena->MapPosts();
+  auto processes = proof.Claimed(self, here.ranks, Of(here.ranks, told));
   return HostMemoryParts{std::move(hosts), std::move(share.arena), std::move(processes),
                          std::move(proof)};
 }
@@ -243,7 +244,8 @@ Result<std::optional<HostMemoryParts>> UseKnownHostMemory(const Origin& origin,
   }
   if (!all_have_it) return std::optional<HostMemoryParts>();
   arena->CloseDescriptor();
-  auto processes = draft.proof->Check(self, ranks, claims);
+  arena->MapPosts();
+  auto processes = draft.proof->Claimed(self, ranks, claims);
   return std::optional(HostMemoryParts{std::move(hosts), std::move(arena), std::move(processes),
                                        std::move(draft.proof)});
 }
@@ -261,14 +263,14 @@ HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
       .shared = buffers_,
       .near = origin.process->buffers().Of(origin.credentials.secret, ranks),
       .is_near = {}};
-  std::vector<PeerInfo> peer_infos;
-  for (const Rank rank : here.ranks) peer_infos.push_back(peer_table.peer_infos[Index(rank)]);
-  for (const PeerInfo& peer_info : peer_infos)
-    reach.is_near.push_back(peer_info.process_hash == origin.process->facts().process_hash);
+  for (const Rank rank : here.ranks)
+    reach.is_near.push_back(peer_table.peer_infos[Index(rank)].process_hash ==
+                            origin.process->facts().process_hash);
   buffers_->Publish(parts.arena, here.self);
   buffers_->SetProcesses(std::move(parts.processes));
   collective::ShmOptions options{.ranks = here.ranks, .ticks = &os::Ticks};
-  options.nodes = NumaGroups(peer_infos, origin.process->settings().numa_ranks);
+  options.nodes =
+      NumaGroups(peer_table.peer_infos, here.ranks, origin.process->settings().numa_ranks);
   engine_ = std::make_unique<collective::ShmCollective>(
       std::move(parts.arena), here.self, wait_policy, std::move(options), std::move(reach));
 }

@@ -18,19 +18,27 @@ LinkChoice ChoiceOf(const Settings& settings) {
 
 }  // namespace
 
-transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
-                                 const bootstrap::Roster& roster) {
+transport::Neighbour PlaceOfNeighbour(Rank rank, const PeerTable& peer_table) {
   const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
-  const auto member_address = roster.At(rank);
   return {.rank = rank,
-          .host = member_address.ok() ? member_address->host : "",
+          .host = {},
           .host_hash = peer_info.host_hash,
           .network_namespace = peer_info.network_namespace,
           .process_hash = peer_info.process_hash,
-          .tcp = peer_info.tcp,
-          .preferred = peer_info.preferred,
-          .turn = peer_info.preferred > 1 ? PlaceOnHost(rank, peer_table) : 0,
+          .tcp = {},
           .unix_socket = peer_info.unix_socket};
+}
+
+transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
+                                 const bootstrap::Roster& roster) {
+  const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
+  transport::Neighbour neighbour = PlaceOfNeighbour(rank, peer_table);
+  if (auto member_address = roster.At(rank); member_address.ok())
+    neighbour.host = std::move(member_address->host);
+  neighbour.tcp = peer_info.tcp;
+  neighbour.preferred = peer_info.preferred;
+  if (peer_info.preferred > 1) neighbour.turn = PlaceOnHost(rank, peer_table);
+  return neighbour;
 }
 
 Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,

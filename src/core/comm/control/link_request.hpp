@@ -9,7 +9,10 @@
 
 namespace ringlet::comm {
 
-/// \pre  `peer_table` has the peer info of `rank`
+/// Pure. Returns the host, process and socket of `rank`: all that decides which kind of link
+/// reaches it. \pre  `peer_table` has the peer info of `rank`
+transport::Neighbour PlaceOfNeighbour(Rank rank, const PeerTable& peer_table);
+/// Returns the same with the data to connect to it. \pre  as above
 transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
                                  const bootstrap::Roster& roster);
 

@@ -39,7 +39,7 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
   RINGLET_TRY_ASSIGN(auto request, RequestFor(origin, peers, peer_table, control, deadline));
   for (std::uint32_t rank = 0; rank < origin.config.size; ++rank)
     if (SameHost(peer_table, origin.config.rank, rank))
-      request.later.push_back(NeighbourOf(Rank{rank}, peer_table, control.roster()));
+      request.later.push_back(PlaceOfNeighbour(Rank{rank}, peer_table));
 
   return control.WhileStanding(abort, [&](const std::stop_token& stop) {
     transport::ConnectTools tools = ToolsOf(process);

@@ -79,7 +79,7 @@ Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
                                                 std::unique_ptr<Control> control, Timeline timeline,
                                                 const std::stop_token& abort) {
   Origin origin = ChildOf(parent.origin(), *control);
-  if (parent.peer_table().hosts.size() > 1) origin.config.expects_one_host = false;
+  origin.config.expects_one_host = parent.peer_table().hosts.size() == 1;
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
   RINGLET_TRY_ASSIGN(const LocalHost local_host,
                      control->Share(DiscoverLocal(*origin.process, origin.config)));

@@ -33,23 +33,20 @@ Status RequireSameSettings(Control& control, Rank self, const Settings& settings
   return Error{Code::kInvalidArgument, "settings that must agree differ: " + text};
 }
 
-Result<std::vector<std::string>> NamesOf(const bootstrap::Roster& roster) {
-  std::vector<std::string> names;
-  for (std::uint32_t rank = 0; rank < roster.size(); ++rank) {
-    RINGLET_TRY_ASSIGN(const bootstrap::MemberAddress member_address, roster.At(Rank{rank}));
-    names.emplace_back(member_address.host);
-  }
-  return names;
+Result<std::string> HostNameOf(const bootstrap::Roster& roster, std::uint32_t rank) {
+  RINGLET_TRY_ASSIGN(bootstrap::MemberAddress member_address, roster.At(Rank{rank}));
+  return std::move(member_address.host);
 }
 
-std::vector<topology::RankDevice> DevicesOf(const std::vector<PeerInfo>& peer_infos,
-                                            const std::vector<std::string>& names) {
+Result<std::vector<topology::RankDevice>> DevicesOf(const std::vector<PeerInfo>& peer_infos,
+                                                    const bootstrap::Roster& roster) {
   std::vector<topology::RankDevice> devices;
   for (std::uint32_t rank = 0; rank < peer_infos.size(); ++rank) {
     const PeerInfo& peer_info = peer_infos[rank];
-    if (peer_info.names_device)
-      devices.push_back({Rank{rank}, peer_info.host_hash, names[rank], peer_info.device,
-                         peer_info.gpu, peer_info.half});
+    if (!peer_info.names_device) continue;
+    RINGLET_TRY_ASSIGN(std::string host, HostNameOf(roster, rank));
+    devices.push_back({Rank{rank}, peer_info.host_hash, std::move(host), peer_info.device,
+                       peer_info.gpu, peer_info.half});
   }
   return devices;
 }
@@ -129,16 +126,16 @@ Result<PeerTable> MakePeerTable(Control& control, std::vector<PeerInfo> peer_inf
   PeerTable peer_table;
   peer_table.peer_infos = std::move(peer_infos);
   RINGLET_TRY(RequireSameSettings(control, control.rank(), settings, peer_table.peer_infos));
-  RINGLET_TRY_ASSIGN(const std::vector<std::string> names, NamesOf(control.roster()));
-  RINGLET_TRY(
-      topology::CheckDevices(DevicesOf(peer_table.peer_infos, names), settings.multi_rank_gpu));
+  RINGLET_TRY_ASSIGN(const auto devices, DevicesOf(peer_table.peer_infos, control.roster()));
+  RINGLET_TRY(topology::CheckDevices(devices, settings.multi_rank_gpu));
   const std::vector<Rank> first_of_host = PlaceRanks(peer_table, control.rank());
   RINGLET_TRY_ASSIGN(const auto shapes,
                      ExchangeShapes(control, peer_table, first_of_host, local_host));
   for (const Rank first : first_of_host) {
     const PeerInfo& peer_info = peer_table.peer_infos[Index(first)];
-    peer_table.hosts.push_back(topology::HostOfShape(shapes.at(peer_info.host_shape_digest),
-                                                     names[Index(first)], peer_info.host_hash));
+    RINGLET_TRY_ASSIGN(const std::string name, HostNameOf(control.roster(), Index(first)));
+    peer_table.hosts.push_back(
+        topology::HostOfShape(shapes.at(peer_info.host_shape_digest), name, peer_info.host_hash));
   }
   PutRanksOnGpus(peer_table);
   return peer_table;

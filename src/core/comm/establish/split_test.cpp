@@ -230,6 +230,33 @@ TEST_P(SplitOver, ReformKeepsAllRanksIfNoneIsLost) {
   });
 }
 
+// The peer infos of ranks that expect one host contain the place of its memory.
+TEST(SplitTest, ChildrenOfOneHostExpectOneHost) {
+  RunRanks(3, EnvMap(), [](std::uint32_t, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok()) << parent.error().message;
+    EXPECT_FALSE((*parent)->peer_table().peer_infos.back().arena);
+    const auto child = Split(**parent, 0, 0, {});
+    ASSERT_TRUE(child.ok()) << child.error().message;
+    EXPECT_TRUE((*child)->peer_table().peer_infos.back().arena);
+    EXPECT_TRUE(SumOfRanks(**child, 1000).ok());
+  });
+}
+
+TEST(SplitTest, ChildrenOfSeveralHostsDoNot) {
+  RunRanks(
+      3,
+      [](std::uint32_t rank) {
+        return ProcessWith({{"RINGLET_HOSTID", rank == 2 ? "b" : "a"}, {"RINGLET_LINKS", "tcp"}});
+      },
+      [](std::uint32_t, Result<std::unique_ptr<Communicator>> parent) {
+        ASSERT_TRUE(parent.ok()) << parent.error().message;
+        const auto child = Split(**parent, 0, 0, {});
+        ASSERT_TRUE(child.ok()) << child.error().message;
+        EXPECT_FALSE((*child)->origin().config.expects_one_host);
+        EXPECT_TRUE(SumOfRanks(**child, 1000).ok());
+      });
+}
+
 TEST(SplitTest, ReformRefusesACommunicatorThatWorks) {
   RunRanks(1, EnvMap(), [](std::uint32_t, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());

@@ -10,23 +10,28 @@
 namespace ringlet::comm {
 namespace {
 
-/// Returns the proof of `rank` for the rank that drew `nonce`.
-Secret ProofOf(View nonce, Rank rank) {
-  Writer who;
-  who.U32(Index(rank));
-  return KeyedHash(Secret{}, {AsView("process of a rank"), nonce, who.view()});
+Secret HashOf(const std::vector<Rank>& host, const std::vector<Secret>& nonces) {
+  Writer all;
+  for (const Rank rank : host) all.Raw(nonces[Index(rank)]);
+  return KeyedHash(Secret{}, {AsView("processes of a host"), all.view()});
 }
 
-struct Claimed {
+// Returns the sign of `rank`, given the sign of any rank of its host.
+Secret SignOf(Rank rank, Secret sign) {
+  for (unsigned i = 0; i < 4; ++i) sign[i] = static_cast<std::byte>(Index(rank) >> (8 * i));
+  return sign;
+}
+
+struct ReadClaim {
   std::int32_t pid = 0;
-  RemoteAddress proofs;  // its address, by place in the host
+  RemoteAddress sign_at;
 };
 
-Claimed ClaimIn(View bytes) {
+ReadClaim ClaimIn(View bytes) {
   Reader in(bytes);
-  const Claimed claimed{.pid = static_cast<std::int32_t>(in.U32()),
-                        .proofs = RemoteAddress(in.U64())};
-  return in.AtEnd() ? claimed : Claimed{};
+  const ReadClaim claim{.pid = static_cast<std::int32_t>(in.U32()),
+                        .sign_at = RemoteAddress(in.U64())};
+  return in.AtEnd() ? claim : ReadClaim{};
 }
 
 }  // namespace
@@ -38,24 +43,19 @@ Result<ProcessProof> ProcessProof::Draw() {
 
 Bytes ProcessProof::Claim(Rank self, const std::vector<Rank>& host,
                           const std::vector<Secret>& nonces) {
-  for (const Rank rank : host) shown_.push_back(ProofOf(nonces[Index(rank)], self));
+  sign_ = std::make_unique<const Secret>(SignOf(self, HashOf(host, nonces)));
   Writer claim;
-  claim.U32(static_cast<std::uint32_t>(::getpid())).U64(RemoteAddress::Of(shown_.data()).told());
+  claim.U32(static_cast<std::uint32_t>(::getpid())).U64(RemoteAddress::Of(sign_.get()).told());
   return claim.Take();
 }
 
-std::vector<os::KnownProcess> ProcessProof::Check(Rank self, const std::vector<Rank>& host,
-                                                  const std::vector<View>& claims) const {
-  const auto place = static_cast<std::size_t>(std::ranges::find(host, self) - host.begin());
+std::vector<os::KnownProcess> ProcessProof::Claimed(Rank self, const std::vector<Rank>& host,
+                                                    const std::vector<View>& claims) const {
   std::vector<os::KnownProcess> processes(host.size());
   for (std::size_t at = 0; at < host.size(); ++at) {
-    const Claimed said = ClaimIn(claims[at]);
-    if (at == place || said.pid <= 0) continue;
-    const os::KnownProcess claimed{.pid = said.pid,
-                                   .sign_at = said.proofs + place * sizeof(Secret),
-                                   .sign = ProofOf(nonce_, host[at])};
-    std::byte any{};
-    if (os::ReadMemoryOf(claimed, claimed.sign_at, {&any, 1})) processes[at] = claimed;
+    const ReadClaim claim = ClaimIn(claims[at]);
+    if (host[at] == self || claim.pid <= 0) continue;
+    processes[at] = {.pid = claim.pid, .sign_at = claim.sign_at, .sign = SignOf(host[at], *sign_)};
   }
   return processes;
 }

@@ -4,11 +4,18 @@
 #include <unistd.h>
 
 #include "comm/establish/ranks_for_test.hpp"
+#include "os/process/process_memory.hpp"
 
 namespace ringlet::comm {
 namespace {
 
-Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proof) {
+bool IsReadable(const os::KnownProcess& process) {
+  std::byte any{};
+  return os::ReadMemoryOf(process, process.sign_at, {&any, 1});
+}
+
+// Returns, by rank, whether its memory could be read.
+Result<std::vector<bool>> Prove(Control& control, ProcessProof& proof) {
   RINGLET_TRY_ASSIGN(const auto nonces, control.RequireEqual(0, "nothing", proof.nonce()));
   std::vector<Rank> host;
   for (std::uint32_t rank = 0; rank < nonces.size(); ++rank) host.push_back(Rank{rank});
@@ -16,7 +23,9 @@ Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proo
                      control.AllGather(proof.Claim(control.rank(), host, nonces)));
   std::vector<View> claims;
   for (const Rank rank : host) claims.push_back(told.At(rank));
-  auto found = proof.Check(control.rank(), host, claims);
+  std::vector<bool> found;
+  for (const os::KnownProcess& process : proof.Claimed(control.rank(), host, claims))
+    found.push_back(IsReadable(process));
   // Waits until all ranks have read it.
   RINGLET_TRY(control.Barrier());
   return found;
@@ -29,8 +38,7 @@ TEST(ProcessProof, RanksVerifyEachOther) {
     ASSERT_TRUE(proof.ok());
     const auto found = Prove((*formed)->control(), *proof);
     ASSERT_TRUE(found.ok()) << found.error().message;
-    for (std::uint32_t other = 0; other < 3; ++other)
-      EXPECT_EQ((*found)[other].pid, other == rank ? 0 : ::getpid());
+    for (std::uint32_t other = 0; other < 3; ++other) EXPECT_EQ((*found)[other], other != rank);
   });
 }
 
@@ -53,8 +61,31 @@ TEST(ProcessProof, RefusesAPidWithoutAProof) {
     ASSERT_TRUE(proof.ok());
     const auto found = Prove(control, *proof);
     ASSERT_TRUE(found.ok()) << found.error().message;
-    EXPECT_EQ((*found)[1].pid, 0);
-    EXPECT_EQ((*found)[2 - rank].pid, ::getpid());
+    EXPECT_FALSE((*found)[1]);
+    EXPECT_TRUE((*found)[2 - rank]);
+  });
+}
+
+// Rank 1 names the sign of rank 0, which is in memory that all ranks of the test can read.
+TEST(ProcessProof, RefusesTheSignOfAnotherRank) {
+  RunRanks(2, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    const std::vector<Rank> host = {Rank{0}, Rank{1}};
+    Control& control = (*formed)->control();
+    auto proof = ProcessProof::Draw();
+    ASSERT_TRUE(proof.ok());
+    const auto nonces = control.RequireEqual(0, "nothing", proof->nonce());
+    ASSERT_TRUE(nonces.ok()) << nonces.error().message;
+    Bytes claim = proof->Claim(control.rank(), host, *nonces);
+    const auto told = control.AllGather(claim);
+    ASSERT_TRUE(told.ok()) << told.error().message;
+    if (rank == 0) {
+      const std::vector<View> true_claims = {told->At(Rank{0}), told->At(Rank{1})};
+      EXPECT_TRUE(IsReadable(proof->Claimed(control.rank(), host, true_claims)[1]));
+      const std::vector<View> false_claims = {told->At(Rank{0}), told->At(Rank{0})};
+      EXPECT_FALSE(IsReadable(proof->Claimed(control.rank(), host, false_claims)[1]));
+    }
+    EXPECT_TRUE(control.Barrier().ok());
   });
 }
 

@@ -149,19 +149,14 @@ void Encode(Writer& out, const CpuSet& set) {
 CpuSet DecodeCpuSet(Reader& in) {
   const std::size_t count = in.U16();
   if (count > CpuSet::kRangesMax) in.Fail();
-  std::string list;
-  std::optional<std::uint32_t> before;
+  std::vector<CpuRange> ranges;
   for (std::size_t i = 0; i < count && in.ok(); ++i) {
     const std::uint32_t first = in.U16();
     const std::uint32_t last = in.U16();
-    if (first > last || (before && first <= *before + 1)) in.Fail();
-    before = last;
-    list += fmt::format("{}{}-{}", i == 0 ? "" : ",", first, last);
+    if (first > last || (i > 0 && first <= ranges.back().last + 1)) in.Fail();
+    ranges.push_back({first, last});
   }
-  if (!in.ok()) return {};
-  Result<CpuSet> set = CpuSet::Parse(list);
-  if (!set.ok()) in.Fail();
-  return set.ok() ? *std::move(set) : CpuSet();
+  return in.ok() ? CpuSet::OfRanges(std::move(ranges)) : CpuSet();
 }
 
 }  // namespace ringlet::topology

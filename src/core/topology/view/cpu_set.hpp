@@ -29,6 +29,8 @@ class CpuSet {
   /// in hex, the highest first. Empty text is the empty set.
   /// Errors  kInvalidArgument  quotes the text
   static Result<CpuSet> ParseMask(std::string_view mask);
+  /// Joins ranges of any order. \pre  each is within bounds and does not end before it begins
+  static CpuSet OfRanges(std::vector<CpuRange> ranges);
   static CpuSet Of(std::uint32_t first, std::uint32_t last) {
     CpuSet set;
     set.ranges_.push_back({first, last});
@@ -54,8 +56,7 @@ class CpuSet {
   bool operator==(const CpuSet&) const = default;
 
  private:
-  static CpuSet OfRanges(std::vector<CpuRange> ranges);  // in any order
-  void Append(std::uint32_t cpu);                        // \pre `cpu` is above all members
+  void Append(std::uint32_t cpu);  // \pre `cpu` is above all members
 
   std::vector<CpuRange> ranges_;  // ascending, with gaps between
 };

@@ -10,21 +10,15 @@ namespace ringlet::transport {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31414e4552414c52;  // "RLARENA1"
-constexpr std::uint32_t kVersion = 8;
-constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint32_t kVersion = 9;
 
 constexpr std::size_t Paged(std::size_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return (bytes + kArenaPageBytes - 1) / kArenaPageBytes * kArenaPageBytes;
 }
-constexpr std::size_t kPostsAt = sizeof(ArenaRank);
+constexpr std::size_t kPostsAt = Paged(sizeof(ArenaHeader));
 
-constexpr std::size_t kPayloadsAt = kPostsAt + ArenaShape::kPosts * sizeof(ArenaPost);
-
-constexpr std::size_t StagesAt(const ArenaShape& shape) {
-  return Paged(kPayloadsAt + shape.PayloadBytes());
-}
-constexpr std::size_t RankBytes(const ArenaShape& shape) {
-  return Paged(StagesAt(shape) + shape.StagesBytes());
+constexpr std::size_t DataBytes(const ArenaShape& shape) {
+  return Paged(shape.PayloadBytes()) + Paged(shape.StagesBytes());
 }
 
 }  // namespace
@@ -37,15 +31,16 @@ bool ArenaShape::Valid() const {
          stages <= kPosts;
 }
 
-std::size_t ArenaShape::RankOffset(std::uint32_t rank) const {
-  return Paged(sizeof(ArenaHeader)) + rank * RankBytes(*this);
+std::size_t ArenaShape::DataOffset(std::uint32_t rank) const {
+  return kPostsAt + ranks * kArenaPostsBytes + rank * DataBytes(*this);
 }
 
 Arena::Arena(os::Shm shm, const ArenaShape& shape)
     : shm_(std::move(shm)),
       shape_(shape),
-      rank_bytes_(RankBytes(shape)),
-      parts_(shm_.bytes().data() + Paged(sizeof(ArenaHeader))) {}
+      posts_(shm_.bytes().data() + kPostsAt),
+      data_(shm_.bytes().data() + shape.DataOffset(0)),
+      data_bytes_(DataBytes(shape)) {}
 
 Result<std::shared_ptr<Arena>> Arena::Create(const ArenaShape& shape) {
   RINGLET_ASSERT(shape.Valid());
@@ -97,21 +92,21 @@ Result<std::shared_ptr<Arena>> Arena::Of(os::Shm shm, const ArenaShape& shape) {
 }
 
 std::byte* Arena::payload(std::uint32_t rank, std::size_t offset) const {
-  return reinterpret_cast<std::byte*>(&this->rank(rank)) + kPayloadsAt + offset;
+  return data_ + rank * data_bytes_ + offset;
 }
 
 std::byte* Arena::stage(std::uint32_t rank, std::size_t offset) const {
-  return reinterpret_cast<std::byte*>(&this->rank(rank)) + StagesAt(shape_) + offset;
+  return payload(rank, Paged(shape_.PayloadBytes()) + offset);
 }
 
 void Arena::PrefaultPosts(std::uint32_t rank) const {
-  const std::size_t part = shape_.RankOffset(rank);
   shm_.Prefault(0, sizeof(ArenaHeader));
-  shm_.Prefault(part, kPayloadsAt);
+  shm_.Prefault(kPostsAt + rank * kArenaPostsBytes, kArenaPostsBytes);
 }
 
 void Arena::PrefaultStages(std::uint32_t rank) const {
-  shm_.Prefault(shape_.RankOffset(rank) + StagesAt(shape_), rank_bytes_ - StagesAt(shape_));
+  shm_.Prefault(shape_.DataOffset(rank) + Paged(shape_.PayloadBytes()),
+                Paged(shape_.StagesBytes()));
 }
 
 bool Arena::MayFence() {

@@ -5,14 +5,16 @@
 //   for each rank, aligned to a page:
 //     ArenaRank                doorbell, progress, registered buffers
 //     kPosts posts             the rank's calls, with payloads that fit inline
+//   for each rank, aligned to a page:
 //     payloads                 a ring of kSlots times `slot_bytes`: whole small operations
 //     stages                   a ring of StagesBytes(): slices of large operations
 //
 // Each rank writes only to its own part, except that any rank may ring a doorbell or report a
 // failure, and that the sender of a block takes part in its copy (SplitCopy). The parts are aligned
-// to pages so that each rank's part lies in memory near that rank, which touches it first. Data
-// that a peer writes is outside input: a rank validates each length and position before it uses
-// them.
+// to pages so that each rank's part lies in memory near that rank, which touches it first. Every
+// rank reads the first parts of all ranks. They lie side by side, so that one call can map them.
+// Data that a peer writes is outside input: a rank validates each length and position before it
+// uses them.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -55,8 +57,9 @@ struct ArenaShape {
                                                      : kStagesOfMost;
     return std::min(stages, most) * static_cast<std::size_t>(stage_bytes);
   }
-  std::size_t RankOffset(std::uint32_t rank) const;
-  std::size_t TotalBytes() const { return RankOffset(ranks); }
+  /// The place of the payloads and stages of `rank`.
+  std::size_t DataOffset(std::uint32_t rank) const;
+  std::size_t TotalBytes() const { return DataOffset(ranks); }
   bool operator==(const ArenaShape&) const = default;
 };
 
@@ -132,6 +135,12 @@ struct ArenaRank {
   alignas(64) ArenaBuffer buffers[kBuffers];
 };
 
+/// A rank's ArenaRank and its posts, in whole pages.
+inline constexpr std::size_t kArenaPageBytes = 4096;
+inline constexpr std::size_t kArenaPostsBytes =
+    (sizeof(ArenaRank) + ArenaShape::kPosts * sizeof(ArenaPost) + kArenaPageBytes - 1) /
+    kArenaPageBytes * kArenaPageBytes;
+
 /// An arena that a process has open, for processes of the same host and user to map.
 struct ArenaPlace {
   std::uint32_t pid = 0;
@@ -163,10 +172,10 @@ class Arena {
   ArenaHeader& header() const { return *reinterpret_cast<ArenaHeader*>(shm_.bytes().data()); }
   /// \param rank  below shape().ranks, here and below
   ArenaRank& rank(std::uint32_t rank) const {
-    return *reinterpret_cast<ArenaRank*>(parts_ + rank * rank_bytes_);
+    return *reinterpret_cast<ArenaRank*>(posts_ + rank * kArenaPostsBytes);
   }
   ArenaPost& post(std::uint32_t rank, std::uint64_t sequence) const {
-    return *reinterpret_cast<ArenaPost*>(parts_ + rank * rank_bytes_ + sizeof(ArenaRank) +
+    return *reinterpret_cast<ArenaPost*>(posts_ + rank * kArenaPostsBytes + sizeof(ArenaRank) +
                                          sequence % ArenaShape::kPosts * sizeof(ArenaPost));
   }
   /// Returns the memory for the payload of a post. \param offset  below shape().PayloadBytes()
@@ -202,10 +211,13 @@ class Arena {
   /// Returns true if all ranks issue that fence. A post then does not need its own fence.
   bool AllFenceForOthers() const;
 
-  /// Brings the part of `rank` into memory near the calling thread. Every operation needs the
+  /// Brings the parts of `rank` into memory near the calling thread. Every operation needs the
   /// posts, and only large operations need the stages.
   void PrefaultPosts(std::uint32_t rank) const;
   void PrefaultStages(std::uint32_t rank) const;
+  /// Maps the posts of all ranks. \pre  each rank has called PrefaultPosts; otherwise its posts lie
+  /// near the calling thread
+  void MapPosts() const { shm_.Prefault(0, shape_.DataOffset(0)); }
 
   /// Closes the descriptor, after which no rank can receive the arena. Makes fd() invalid.
   void CloseDescriptor() { shm_.CloseDescriptor(); }
@@ -216,8 +228,9 @@ class Arena {
 
   os::Shm shm_;
   ArenaShape shape_;
-  std::size_t rank_bytes_;
-  std::byte* parts_;  // of all ranks, one after the other
+  std::byte* posts_;  // of all ranks, one after the other
+  std::byte* data_;   // likewise
+  std::size_t data_bytes_;
 };
 
 }  // namespace ringlet::transport

@@ -1,10 +1,13 @@
 #include "transport/arena/arena.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <set>
+#include <string>
 
 namespace ringlet::transport {
 namespace {
@@ -71,6 +74,31 @@ TEST(Arena, PartsDoNotOverlapAndAreAligned) {
     last = to;
   }
   EXPECT_LE(last, begin + shape.TotalBytes());
+}
+
+// Returns the bytes of the mapping that begins at `at` which this process can use without a fault.
+std::size_t MappedBytes(const void* at) {
+  std::ifstream mappings("/proc/self/smaps");
+  const std::string begin = fmt::format("{:x}-", reinterpret_cast<std::uintptr_t>(at));
+  std::string line;
+  while (std::getline(mappings, line) && !line.starts_with(begin)) {
+  }
+  while (std::getline(mappings, line) && !line.starts_with("Rss:")) {
+  }
+  return line.empty() ? 0 : std::stoul(line.substr(4)) * 1024;
+}
+
+TEST(Arena, OneCallMapsThePostsOfAllRanks) {
+  const ArenaShape shape{.ranks = 64};
+  const auto mine = Arena::Create(shape);
+  ASSERT_TRUE(mine.ok());
+  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) (*mine)->PrefaultPosts(rank);
+  const auto theirs = Arena::Map(CopyOf((*mine)->fd()), shape);
+  ASSERT_TRUE(theirs.ok());
+  const std::size_t posts_bytes = shape.ranks * kArenaPostsBytes;
+  EXPECT_LT(MappedBytes(&(*theirs)->header()), posts_bytes);
+  (*theirs)->MapPosts();
+  EXPECT_GE(MappedBytes(&(*theirs)->header()), posts_bytes);
 }
 
 TEST(Arena, MappingsShareTheirBytes) {

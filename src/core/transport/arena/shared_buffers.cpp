@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ringlet::transport {
 namespace {
@@ -125,7 +126,8 @@ std::optional<BufferPlace> SharedBuffers::Find(const std::byte* at, std::size_t 
 std::byte* SharedBuffers::Reach(std::uint32_t peer, const BufferPlace& place, std::size_t bytes) {
   const std::uint32_t number = place.name & kSlotMask, generation = place.name >> kSlotBits;
   if (number == 0 || number > ArenaRank::kBuffers || generation == 0) return nullptr;
-  Mapped& mapped = mapped_[peer][number - 1];
+  if (!mapped_[peer]) mapped_[peer] = std::make_unique<MappedOfPeer>();
+  Mapped& mapped = (*mapped_[peer])[number - 1];
   if (mapped.generation != generation) {
     mapped.memory.reset();  // its owner has deregistered it
     mapped.memory = Map(peer, number - 1, generation);
@@ -146,12 +148,27 @@ std::optional<os::Shm> SharedBuffers::Map(std::uint32_t peer, std::size_t slot,
   return std::move(mapped).value();
 }
 
+void SharedBuffers::SetProcesses(std::vector<os::KnownProcess> processes) {
+  processes_.clear();
+  for (const os::KnownProcess& process : processes) processes_.push_back({.process = process});
+}
+
+bool SharedBuffers::VerifyProcess(std::uint32_t peer) {
+  if (peer >= processes_.size()) return false;
+  PeerProcess& its = processes_[peer];
+  std::byte any{};
+  if (!std::exchange(its.is_verified, true) &&
+      !os::ReadMemoryOf(its.process, its.process.sign_at, {&any, 1}))
+    its.process = {};
+  return its.process.pid != 0;
+}
+
 bool SharedBuffers::Get(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const {
-  return CanGet(peer) && os::ReadMemoryOf(processes_[peer], address, to);
+  return peer < processes_.size() && os::ReadMemoryOf(processes_[peer].process, address, to);
 }
 
 bool SharedBuffers::Put(std::uint32_t peer, RemoteAddress address, View from) const {
-  return CanGet(peer) && os::WriteMemoryOf(processes_[peer], address, from);
+  return peer < processes_.size() && os::WriteMemoryOf(processes_[peer].process, address, from);
 }
 
 }  // namespace ringlet::transport

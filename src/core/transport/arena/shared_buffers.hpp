@@ -64,11 +64,12 @@ class SharedBuffers {
   /// The first call maps the memory. It stays mapped until the peer deregisters it.
   std::byte* Reach(std::uint32_t peer, const BufferPlace& place, std::size_t bytes);
 
-  /// Sets, by rank, the processes to read memory from. Get returns false before this call.
-  void SetProcesses(std::vector<os::KnownProcess> processes) { processes_ = std::move(processes); }
-  bool CanGet(std::uint32_t peer) const {
-    return peer < processes_.size() && processes_[peer].pid != 0;
-  }
+  /// Sets, by rank, the processes to read memory from, with their signs. Get returns false before
+  /// this call.
+  void SetProcesses(std::vector<os::KnownProcess> processes);
+  /// Returns true if this rank can read memory of `peer`. The first call for a peer reads its sign;
+  /// if that fails, no later read is possible. Cost  a load; the first time a system call
+  bool VerifyProcess(std::uint32_t peer);
   /// Reads unregistered memory of `peer`. Returns false if any part of it is unreadable.
   bool Get(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const;
   /// Writes unregistered memory of `peer`. Returns false if any part of it is not writable.
@@ -103,8 +104,13 @@ class SharedBuffers {
   std::shared_ptr<Arena> arena_;
   std::uint32_t self_ = 0;
 
-  std::vector<std::array<Mapped, ArenaRank::kBuffers>> mapped_;  // by rank
-  std::vector<os::KnownProcess> processes_;
+  using MappedOfPeer = std::array<Mapped, ArenaRank::kBuffers>;
+  std::vector<std::unique_ptr<MappedOfPeer>> mapped_;  // by rank; null: none of its memory
+  struct PeerProcess {
+    os::KnownProcess process;  // without a pid if it cannot be read
+    bool is_verified = false;
+  };
+  std::vector<PeerProcess> processes_;
 };
 
 /// State that lets the receiver of a message on a memory link fetch it. All memory links of a rank

@@ -128,13 +128,13 @@ TEST(SharedBuffers, ReadsOnlyFromVerifiedProcesses) {
   const RemoteAddress address = RemoteAddress::Of(data.data());
   const Secret sign = {std::byte{5}};
   std::array<std::byte, 4> copy{};
-  EXPECT_FALSE(two.second.CanGet(0) || two.second.Get(0, address, copy));
+  EXPECT_FALSE(two.second.VerifyProcess(0) || two.second.Get(0, address, copy));
   two.second.SetProcesses(
       {{.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign}, {}});
-  EXPECT_TRUE(two.second.CanGet(0) && two.second.Get(0, address, copy));
+  EXPECT_TRUE(two.second.VerifyProcess(0) && two.second.Get(0, address, copy));
   EXPECT_EQ(copy, data);
-  EXPECT_FALSE(two.second.CanGet(1) || two.second.Get(1, address, copy));
-  EXPECT_FALSE(two.second.CanGet(2) || two.second.Get(2, address, copy));
+  EXPECT_FALSE(two.second.VerifyProcess(1) || two.second.Get(1, address, copy));
+  EXPECT_FALSE(two.second.VerifyProcess(2) || two.second.Get(2, address, copy));
 }
 
 TEST(SharedBuffers, MemoryWithoutADescriptorIsUnreachable) {
