@@ -57,7 +57,7 @@ Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_tabl
   return request;
 }
 
-// Returns a rank's message to the others: the location of its proofs, and the reason if it lacks an
+// Returns a rank's message to the others: the place of its sign, and the reason if it lacks an
 // arena. If it needs none, because it is alone on its host, it sends no reason.
 Bytes EncodeClaim(const HostMemoryShare& share, bool wanted, Bytes claim) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);

@@ -69,7 +69,7 @@ struct HostMemoryParts {
   collective::Groups hosts;                 ///< HostsWithMemory; empty: collectives use links
   std::shared_ptr<transport::Arena> arena;  ///< of this host; null if this rank is alone on it
   std::vector<os::KnownProcess> processes;  ///< of the ranks of this host; see ProcessProof
-  std::optional<ProcessProof> proof;        ///< kept, because a peer may not have read it yet
+  std::optional<ProcessProof> proof;        ///< kept, because peers check its sign with each read
 };
 
 /// The data that proves the process of a rank.
