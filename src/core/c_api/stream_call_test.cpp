@@ -177,7 +177,10 @@ TEST(OnStreams, NullIsTheStreamOfTheDeviceOfTheCommunicator) {
     EXPECT_EQ(ringletStreamSetDevice(1 - current), ringletSuccess);
     EXPECT_EQ(ringletStreamQuery(nullptr), ringletNotReady) << "device " << 1 - current;
     gate.Open();
-    EXPECT_EQ(ringletStreamSynchronize(nullptr), ringletSuccess);
+    for (const int device : {current, 1 - current}) {
+      EXPECT_EQ(ringletStreamSetDevice(device), ringletSuccess);
+      EXPECT_EQ(ringletStreamSynchronize(nullptr), ringletSuccess);
+    }
     EXPECT_EQ(data[0], current == 1 ? 3 : 6);
     EXPECT_EQ(data[1], current == 1 ? 3 : 6);
   }
@@ -756,7 +759,9 @@ TEST(OnStreams, ACallFailsIfNoThreadStarts) {
 TEST(OnStreams, EarlierFailedWorkPreventsAnOperationOnAllRanks) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
+  StreamGate gate;
   float data[2] = {1, 2};
+  gate.Hold(streams[0]);  // a failure before the call of rank 1 would refuse that call
   EXPECT_EQ(
       ringletStreamLaunch(
           streams[0], [](void*) { static_cast<void>(ringletStreamFail("no data")); }, nullptr),
@@ -765,6 +770,7 @@ TEST(OnStreams, EarlierFailedWorkPreventsAnOperationOnAllRanks) {
     EXPECT_EQ(
         ncclAllReduce(&data[i], &data[i], 1, ncclFloat, ncclSum, comms[i], AsCuda(streams[i])),
         ncclSuccess);
+  gate.Open();
   EXPECT_EQ(ringletStreamSynchronize(streams[1]), ringletFailed);
   EXPECT_THAT(ringletStreamLastError(streams[1]), HasSubstr("no data"));
   EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletFailed);
