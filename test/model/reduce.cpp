@@ -18,10 +18,6 @@ void ReduceMany(Reduction, std::span<const std::byte* const> inputs, std::span<s
   }
 }
 
-void StreamCopy(View from, std::byte* to) {
-  std::memcpy(to, from.data(), from.size());
-}
-
 void Divide(DataType, std::span<std::byte>, std::uint32_t) {}
 
 }  // namespace ringlet::collective

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
+#include "transport/link/copy.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -340,7 +341,7 @@ void Execution::PumpLocal(std::uint32_t lane) {
     if (step->step.kind == StepKind::kReduce) {
       Combine(*step, to, from, to);
     } else if (from.data() != to.data()) {
-      std::memcpy(to.data(), from.data(), bytes);
+      transport::Copy(from.first(bytes), to.data());
     }
     Account(lane, *step, bytes);
     turn_bytes += bytes;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
+#include "transport/link/copy.hpp"
 #include "transport/link/pipe.hpp"
 
 namespace ringlet::collective {
@@ -38,13 +39,9 @@ Result<std::size_t> Stream(transport::Link& link, std::span<std::byte> to) {
   constexpr std::size_t kPieceBytes = 32 << 10;
   RINGLET_TRY_ASSIGN(const View arrived, link.Peek());
   const View piece = arrived.first(std::min({arrived.size(), to.size(), kPieceBytes}));
-  StreamCopy(piece, to.data());
+  transport::StreamCopy(piece, to.data());
   link.Consume(piece.size());
   return piece.size();
-}
-
-void PlainCopy(View from, std::byte* to) {
-  std::memcpy(to, from.data(), from.size());
 }
 
 std::size_t BytesOf(const Message& message) {
@@ -296,7 +293,7 @@ Result<std::size_t> Messages::GetPiece(Lane& lane, const Message& message) {
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
   const std::span<std::byte> piece = rest.first(std::min(rest.size(), kFetchedAtOnceBytes));
   const bool streams = BytesOf(message) >= kStreamFetchedBytesMin;
-  const transport::CopyFunction copy = streams ? StreamCopy : PlainCopy;
+  const transport::CopyFunction copy = streams ? transport::StreamCopy : transport::Copy;
   RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Get(lane.offer, lane.bytes, piece, copy));
   lane.bytes = fetched ? lane.bytes + piece.size() : 0;
   if (fetched && piece.size() < rest.size()) return piece.size();
@@ -327,7 +324,7 @@ Result<std::size_t> Messages::ReceiveAtOnce(Lane& lane, const Message& message, 
   RINGLET_TRY(ReadPrefix(lane, message, 0));
   const View data = arrived.subspan(lane.prefix_bytes);
   if (lane.offer == 0) lane.bytes = std::min({data.size(), message.to.size(), kAtOnceBytes});
-  if (lane.bytes > 0) std::memcpy(message.to.data(), data.data(), lane.bytes);
+  if (lane.bytes > 0) transport::Copy(data.first(lane.bytes), message.to.data());
   const std::size_t bytes = lane.prefix_bytes + lane.bytes;
   lane.link->Consume(bytes);
   return bytes;

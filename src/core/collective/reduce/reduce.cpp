@@ -7,13 +7,6 @@
 
 #include "ringlet/status.hpp"
 
-#ifndef RINGLET_REDUCE_ONCE
-#define RINGLET_REDUCE_ONCE
-namespace ringlet::collective {
-inline constexpr std::size_t kStreamAlign = 64;
-}  // namespace ringlet::collective
-#endif
-
 // Highway compiles the rest of this file once per instruction set and chooses one at run time. It
 // has two targets without vectors. This file uses the simple one, because the other expands to
 // loops for every operation. clang 14 with sanitizers compiles those for more than ten minutes.
@@ -21,7 +14,6 @@ inline constexpr std::size_t kStreamAlign = 64;
 #define HWY_BROKEN_EMU128 1
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collective/reduce/reduce.cpp"
-#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // must precede highway.h
 #include <hwy/highway.h>
 
@@ -420,17 +412,6 @@ void ReduceSome(Reduction what, std::span<const Pointer> inputs, std::span<std::
   ReduceAll(what, Many{inputs.data(), inputs.size()}, out);
 }
 
-/// \pre  `out` begins and ends at multiples of kStreamAlign
-void StreamAll(Pointer from, std::span<std::byte> out) {
-  const hn::CappedTag<std::uint8_t, kStreamAlign> d;
-  const std::size_t step = hn::Lanes(d);
-  for (std::size_t at = 0; at < out.size(); at += step) {
-    hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + at)), d,
-               reinterpret_cast<std::uint8_t*>(out.data() + at));
-  }
-  hwy::FlushStream();
-}
-
 }  // namespace ringlet::collective::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -440,7 +421,6 @@ namespace {
 
 HWY_EXPORT(ReduceTwo);
 HWY_EXPORT(ReduceSome);
-HWY_EXPORT(StreamAll);
 
 template <class T>
 void DivideEach(std::span<std::byte> elements, std::uint32_t divisor) {
@@ -496,15 +476,6 @@ void ReduceMany(Reduction what, std::span<const std::byte* const> inputs,
   RINGLET_ASSERT(inputs.size() <= kInputsMax && what.divisor > 0);
   HWY_DYNAMIC_DISPATCH(ReduceSome)(what, inputs, out);
   DivideIntegers(what, out);
-}
-
-void StreamCopy(View from, std::byte* to) {
-  const std::size_t past = reinterpret_cast<std::uintptr_t>(to) % kStreamAlign;
-  const std::size_t head = std::min(past == 0 ? 0 : kStreamAlign - past, from.size());
-  std::memcpy(to, from.data(), head);
-  const std::size_t body = (from.size() - head) / kStreamAlign * kStreamAlign;
-  HWY_DYNAMIC_DISPATCH(StreamAll)(from.data() + head, std::span(to + head, body));
-  std::memcpy(to + head + body, from.data() + head + body, from.size() - head - body);
 }
 
 void Divide(DataType type, std::span<std::byte> elements, std::uint32_t divisor) {

@@ -51,10 +51,6 @@ inline constexpr std::size_t kInputsMax = 256;
 /// \param inputs  1 to kInputsMax blocks of out.size() bytes each; `out` may be any of them
 void ReduceMany(Reduction what, std::span<const std::byte* const> inputs, std::span<std::byte> out);
 
-/// Copies while bypassing the caches, for data that exceeds the caches and is not read soon. This
-/// avoids the read that a store to an uncached line costs. The ranges must not overlap.
-void StreamCopy(View from, std::byte* to);
-
 /// Divides every element by `divisor`, like Reduce, for an average that needs no further addition,
 /// such as that of one rank.
 ///

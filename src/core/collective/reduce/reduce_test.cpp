@@ -419,19 +419,5 @@ TEST(ReduceMany, DividesIntegersAndFloatsAfterTheirSum) {
   EXPECT_EQ(average(DataType::kFloat32, real, 0.0f), ((0.1f + 0.2f) + 0.4f) / 3.0f);
 }
 
-TEST(StreamCopy, CopiesAtAnyAlignment) {
-  Bytes from(700);
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7);
-  for (std::size_t shift = 0; shift < 66; ++shift) {
-    for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 200u, 600u}) {
-      Bytes to(800, std::byte{1});
-      StreamCopy(View(from).subspan(shift / 2, bytes), to.data() + shift);
-      Bytes expected(800, std::byte{1});
-      std::memcpy(expected.data() + shift, from.data() + shift / 2, bytes);
-      ASSERT_EQ(to, expected) << shift << ' ' << bytes;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace ringlet::collective

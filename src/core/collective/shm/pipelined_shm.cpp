@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
+#include "transport/link/copy.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -195,14 +195,14 @@ std::span<const std::byte*> PipelinedShm::NearSources(std::uint64_t slice, std::
 // ---- steps --------------------------------------------------------------------------------------
 
 void PipelinedShm::Copy(const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (mode_.stream) return StreamCopy(View(from, bytes), to);
-  std::memcpy(to, from, bytes);
+  const auto copy = mode_.stream ? transport::StreamCopy : transport::Copy;
+  copy({from, bytes}, to);
 }
 
 // Copies into this rank's stage.
 void PipelinedShm::Lay(const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (mode_.through) return StreamCopy(View(from, bytes), to);
-  std::memcpy(to, from, bytes);
+  const auto copy = mode_.through ? transport::StreamCopy : transport::Copy;
+  copy({from, bytes}, to);
 }
 
 // Reduces `sources` into `out` and copies the result to `copy`, if that is not null. Divides

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
+#include "transport/link/copy.hpp"
 
 namespace ringlet::collective {
 namespace {
@@ -195,7 +196,7 @@ void ShmCollective::Post(Algorithm how) {
 void ShmCollective::PostOneShot(const Call& call) {
   const std::size_t bytes = InputBytes(call, {Rank{self()}, ranks()});
   std::byte* const payload = posts_.Describe();
-  if (bytes > 0) std::memcpy(payload, call.input.data(), bytes);
+  if (bytes > 0) transport::Copy(call.input.first(bytes), payload);
   posts_.Publish();
   phase_ = OneShot{};
 }
@@ -220,7 +221,7 @@ Result<bool> ShmCollective::FinishOneShot(const Call& call) {
     if (!SendsData(call, Rank{rank}, Rank{self()})) continue;
     std::byte* const to = call.output.data() + OutputOffset(call, Rank{rank});
     const std::byte* const from = input_of(rank);
-    if (from != to) std::memcpy(to, from, block);
+    if (from != to) transport::Copy({from, block}, to);
   }
   return met;
 }

@@ -7,6 +7,7 @@
 
 #include "collective/reduce/reduce.hpp"
 #include "transport/arena/bell_waiter.hpp"
+#include "transport/link/copy.hpp"
 #include "transport/link/doorbell.hpp"
 #include "transport/link/last_look.hpp"
 
@@ -418,8 +419,8 @@ void ZeroCopyShm::ReduceChunk(std::size_t begin, std::size_t bytes) {
 }
 
 void ZeroCopyShm::Write(const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (stream_) return StreamCopy(View(from, bytes), to);
-  std::memcpy(to, from, bytes);
+  const auto copy = stream_ ? transport::StreamCopy : transport::Copy;
+  copy({from, bytes}, to);
 }
 
 void ZeroCopyShm::End() {

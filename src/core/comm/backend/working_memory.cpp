@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "collective/reduce/reduce.hpp"
+#include "transport/link/copy.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -41,7 +42,7 @@ View WorkingMemory::Staged(const collective::Call& call, collective::CallPlace p
         call.scalar_at ? View(call.scalar_at, SizeOf(call.type)) : call.scalar.view();
     Scale(call.type, input, scalar, copy);
   } else {
-    std::memcpy(copy.data(), input.data(), input.size());
+    transport::Copy(input, copy.data());
   }
   return copy;
 }

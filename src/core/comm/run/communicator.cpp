@@ -53,9 +53,8 @@ Communicator::Communicator(Description description, std::unique_ptr<Control> con
   transport::Links::Reserve& reserve = links_.links().reserve();
   reserve.rts->registered = host_memory_.published_buffers();
   using transport::RtsSizes;
-  reserve.rts->sizes = spinner_.wait_policy().looks > 0
-                           ? RtsSizes::WithCores(&os::Ticks, &collective::StreamCopy)
-                           : RtsSizes::Sharing();
+  reserve.rts->sizes =
+      spinner_.wait_policy().looks > 0 ? RtsSizes::WithCores(&os::Ticks) : RtsSizes::Sharing();
   control_->SetSendQueues(reserve.send_queues);
   control_->SetFormed(origin().credentials.magic);
   control_->OnFailure([this] {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/value/text.hpp"
+#include "transport/link/copy.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -362,7 +363,7 @@ class PutRun final : public collective::Operation {
     if (sent_bytes_ < put.from.size()) {
       const View piece =
           put.from.subspan(sent_bytes_, std::min(kCopyBytes, put.from.size() - sent_bytes_));
-      std::memcpy(there + sent_bytes_, piece.data(), piece.size());
+      transport::Copy(piece, there + sent_bytes_);
       sent_bytes_ += piece.size();
       moved_ = true;
     }

@@ -105,22 +105,19 @@ TEST(InprocExchange, OffersAreFetchedInBothDirections) {
   exchange.Arrive(kHigh, MakeInprocBell(), 64);
   const auto low = MakeInprocLink(*exchange.Await(kLow, Soon(), {}), Rank{0}, Rank{1}, "here");
   const auto high = MakeInprocLink(*exchange.Await(kHigh, Soon(), {}), Rank{1}, Rank{0}, "here");
-  const CopyFunction plain = [](View from, std::byte* to) {
-    std::memcpy(to, from.data(), from.size());
-  };
   const Bytes data(64 << 10, std::byte{'d'});
   for (const auto& [from, to] :
        {std::pair(low.get(), high.get()), std::pair(high.get(), low.get())}) {
     const std::uint64_t offer = from->SendRts(data);
     ASSERT_NE(offer, 0u);
     Bytes copy(data.size());
-    ASSERT_TRUE(to->Get(offer, 0, copy, plain).value());
+    ASSERT_TRUE(to->Get(offer, 0, copy, Copy).value());
     EXPECT_EQ(copy, data);
     to->SendAck(true);
     EXPECT_EQ(from->TakeAck().value(), true);
     const std::uint64_t again = from->SendRts(data);
     from->Withdraw();
-    const auto fetched = to->Get(again, 0, copy, plain);
+    const auto fetched = to->Get(again, 0, copy, Copy);
     EXPECT_FALSE(fetched.ok() && *fetched) << "it was taken back";
   }
 }

@@ -16,14 +16,13 @@
 #include "base/value/bytes.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
+#include "transport/link/copy.hpp"
 
 namespace ringlet::transport {
 
 /// Minimum size of an offer, on links that support offers.
 inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 
-/// Does the same as std::memcpy(to, from.data(), from.size()).
-using CopyFunction = void (*)(View from, std::byte* to);
 /// Returns a time in a unit that both ends of a link share.
 using TicksFunction = std::uint64_t (*)();
 
@@ -40,8 +39,8 @@ struct RtsSizes {
   CopyFunction stream = nullptr;  ///< a copy that bypasses the caches; set with `ticks`
 
   /// Sizes for ranks that each have a core.
-  static constexpr RtsSizes WithCores(TicksFunction ticks, CopyFunction stream) {
-    return {.reached_min = kRtsBytesMin, .ticks = ticks, .stream = stream};
+  static constexpr RtsSizes WithCores(TicksFunction ticks) {
+    return {.reached_min = kRtsBytesMin, .ticks = ticks, .stream = StreamCopy};
   }
   /// Sizes for ranks that share cores. They copy, because an offer costs two more switches between
   /// ranks, and the other copies of the host make the time of a single message random.

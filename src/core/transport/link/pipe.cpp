@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "transport/link/copy.hpp"
+
 namespace ringlet::transport {
 namespace {
 
@@ -59,7 +61,7 @@ bool PipeWriter::WriteWhole(View head, View data) {
   if (place_.ring.size() - at < all) return false;
   std::byte* const to = place_.ring.data() + at;
   std::memcpy(to, head.data(), head.size());
-  if (!data.empty()) std::memcpy(to + head.size(), data.data(), data.size());
+  if (!data.empty()) Copy(data, to + head.size());
   written_bytes_ += all;
   if (all <= kPipeRecentBytes) ShowRecent({to, all});
   Publish();
@@ -88,7 +90,7 @@ Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
 
 void PipeWriter::CopyIn(View piece, std::byte* to) {
   if (stream_ != nullptr && piece.size() >= kStreamedCopyMin) return stream_(piece, to);
-  std::memcpy(to, piece.data(), piece.size());
+  Copy(piece, to);
 }
 
 void PipeWriter::CountMessage(bool timed) {
@@ -241,7 +243,7 @@ Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
     if (front.empty()) return done;
     const std::size_t piece =
         std::min({front.size(), out.size() - done, PieceBytes(place_.ring.size())});
-    std::memcpy(out.data() + done, front.data(), piece);
+    Copy(front.first(piece), out.data() + done);
     done += piece;
     Consume(piece);
   }
@@ -263,7 +265,7 @@ WholeRead PipeReader::ReadWhole(View head, std::span<std::byte> data) {
   const View arrived = is_recent ? View(recent).first(all) : Front();
   if (arrived.size() < all || std::memcmp(arrived.data(), head.data(), head.size()) != 0)
     return WholeRead::kOther;
-  if (!data.empty()) std::memcpy(data.data(), arrived.data() + head.size(), data.size());
+  if (!data.empty()) Copy(arrived.subspan(head.size(), data.size()), data.data());
   Consume(all);
   return WholeRead::kDone;
 }

@@ -10,6 +10,7 @@
 
 #include "base/value/text.hpp"
 #include "os/clock.hpp"
+#include "transport/link/copy.hpp"
 #include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::transport::ofi {
@@ -210,7 +211,7 @@ std::size_t OfiLink::WriteSome(View data) {
   while (written < data.size() && !write_lost_ && !lost_ && send_credits_.MaySend() &&
          !ring.front().pending) {
     const std::size_t bytes = std::min(data.size() - written, ring.front().buffer.size());
-    std::memcpy(ring.front().buffer.data(), data.data() + written, bytes);
+    Copy(data.subspan(written, bytes), ring.front().buffer.data());
     const auto sent = SendFront(ring, theirs_.tag, bytes);
     if (!sent.ok()) write_lost_ = LostError(sent.error().message);
     if (!sent.ok() || !*sent) break;
@@ -258,7 +259,7 @@ Result<std::size_t> OfiLink::Read(std::span<std::byte> out) {
     if (!arrived.ok() && done == 0) return arrived.error();
     if (!arrived.ok() || arrived->empty()) break;
     const std::size_t bytes = std::min(arrived->size(), out.size() - done);
-    std::memcpy(out.data() + done, arrived->data(), bytes);
+    Copy(arrived->first(bytes), out.data() + done);
     Consume(bytes);
     done += bytes;
   }

@@ -71,10 +71,7 @@ TEST(ShmLink, FetchesFromThePeersProcess) {
   const std::uint64_t offer = (*a)->SendRts(data);
   ASSERT_NE(offer, 0u);
   Bytes copy(data.size());
-  const CopyFunction plain = [](View from, std::byte* to) {
-    std::memcpy(to, from.data(), from.size());
-  };
-  ASSERT_TRUE((*b)->Get(offer, 0, copy, plain).value());
+  ASSERT_TRUE((*b)->Get(offer, 0, copy, Copy).value());
   EXPECT_EQ(copy, data);
   (*b)->SendAck(true);
   EXPECT_EQ((*a)->TakeAck().value(), true);

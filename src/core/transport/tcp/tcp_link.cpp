@@ -14,6 +14,7 @@
 #include "os/error.hpp"
 #include "os/net/congestion.hpp"
 #include "os/net/sockaddr.hpp"
+#include "transport/link/copy.hpp"
 #include "transport/tcp/striped_link.hpp"
 
 namespace ringlet::transport {
@@ -90,7 +91,7 @@ Result<std::size_t> TcpLink::Write(View data) {
 
 std::size_t TcpLink::TakeBuffered(std::span<std::byte> out) {
   const std::size_t taken = std::min(out.size(), end_ - begin_);
-  if (taken > 0) std::memcpy(out.data(), buffer_.data() + begin_, taken);
+  if (taken > 0) Copy(View(buffer_).subspan(begin_, taken), out.data());
   Consume(taken);
   return taken;
 }
