@@ -1,4 +1,4 @@
-// Copies that the explorer sees. The library copies by vector code for five instruction sets.
+// Replaces the vector code of the library by memcpy, whose accesses the explorer sees.
 #include "transport/link/copy.hpp"
 
 #include <cstring>

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "collective/reduce/reduce.hpp"
 #include "transport/link/copy.hpp"
 #include "transport/link/pipe.hpp"
 

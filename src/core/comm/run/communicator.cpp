@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "collective/call/run.hpp"
-#include "collective/reduce/reduce.hpp"
 #include "comm/backend/make_backend.hpp"
 #include "comm/backend/sequence.hpp"
 #include "comm/peers/waiting.hpp"

@@ -158,8 +158,8 @@ void Shm::Prefault(std::size_t offset, std::size_t count) const {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t begin = offset / page_bytes * page_bytes;
   const std::size_t end = offset + std::min(count, bytes_.size() - offset);
-  // To populate for reads is faster: it also maps the neighbours of a page that are in memory
-  // already. The pages of a shared mapping are writable either way.
+  // MADV_POPULATE_READ is faster than the write variant: it also maps the neighbours of a page that
+  // are in memory already. The pages of a shared mapping are writable either way.
   // An old kernel returns EINVAL, which is harmless: see the header.
   [[maybe_unused]] const int result =
       ::madvise(bytes_.data() + begin, end - begin, MADV_POPULATE_READ);

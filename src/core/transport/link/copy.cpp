@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ringlet::transport::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Vectors of 64 bytes would be no faster, and they lower the clock of some processors.
+/// Vectors of 64 bytes lower the clock of some processors.
 using Bytes32 = hn::CappedTag<std::uint8_t, 32>;
 
 HWY_INLINE void CopyFour(const std::uint8_t* from, std::uint8_t* to) {
@@ -32,7 +32,8 @@ HWY_INLINE void CopyFour(const std::uint8_t* from, std::uint8_t* to) {
   hn::StoreU(e, d, to + 3 * lanes);
 }
 
-/// Copies at least 128 bytes. The first and the last step may copy bytes that others copy too.
+/// Copies `bytes`, at least 128. The first and the last step overlap the steps beside them, so that
+/// the others store to aligned addresses.
 void CopyVectors(const std::uint8_t* from, std::uint8_t* to, std::size_t bytes) {
   const std::size_t step = 4 * hn::Lanes(Bytes32());
   CopyFour(from, to);

@@ -1,4 +1,4 @@
-// Copies of large data between ranks.
+// Functions that copy the data of calls.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -7,30 +7,30 @@
 
 namespace ringlet::transport {
 
-/// Copies `from` to `to`. The ranges must not overlap.
+/// A function that copies `from` to `to`, which do not overlap.
 using CopyFunction = void (*)(View from, std::byte* to);
 
-/// Sizes of copies that glibc may do with the instruction `rep movsb`: see Copy.
+/// Copy uses vectors for at least kVectorsMin and less than kVectorsMax bytes.
 inline constexpr std::size_t kVectorsMin = (2 << 10) + 1, kVectorsMax = 1 << 20;
 
-/// Does the same for sizes from kVectorsMin to kVectorsMax, by vectors.
+/// Copies that many bytes by vectors. The ranges must not overlap.
 void CopyByVectors(View from, std::byte* to);
 
-/// Does the same as std::memcpy(to, from.data(), from.size()), at a speed that does not depend on
-/// the addresses.
+/// Copies `from` to `to`. The ranges must not overlap.
 ///
-/// From 2 to 4 KiB on and up to the size of a core's second-level cache, the memcpy of glibc uses
-/// `rep movsb`. On Zen 3 this instruction copies 2 to 3 GB/s instead of 38 GB/s if the target is 1
-/// to 31 bytes behind the source, modulo 4096 (glibc's bug 30994). Copies from shared memory to an
-/// array of malloc often have such addresses: shared memory begins at a page, and malloc returns
-/// large arrays 16 bytes behind the begin of a page.
+/// Unlike std::memcpy, Copy is as fast at every address. On Zen 3, glibc 2.36 copies about 2 to 512
+/// KiB with the instruction `rep movsb`. That instruction copies 3 GB/s instead of 38 GB/s if `to`
+/// is 1 to 31 bytes behind `from`, modulo 4096. Copies from shared memory to an array of malloc
+/// often have such addresses: shared memory begins at a page, and malloc returns large arrays 16
+/// bytes behind the begin of a page. (docs/decisions/0161)
 inline void Copy(View from, std::byte* to) {
   if (from.size() >= kVectorsMin && from.size() < kVectorsMax) return CopyByVectors(from, to);
   std::memcpy(to, from.data(), from.size());
 }
 
-/// Does the same, but bypasses the caches, for data that exceeds the caches and is not read soon.
-/// This avoids the read that a store to an uncached line costs.
+/// Copies `from` to `to` past the caches. It suits data that exceeds the caches and is not read
+/// soon, because a store to an uncached line otherwise reads the line first. The ranges must not
+/// overlap.
 void StreamCopy(View from, std::byte* to);
 
 }  // namespace ringlet::transport
